@@ -1,0 +1,35 @@
+// Shapes of /dashboard/api/raw-logs, raw-logs/count and event-io.
+import type { Static } from 'typebox'
+import Type from 'typebox'
+import { EventRow, filterFields, Nullable, pageFields, pagingFields, Uuid } from '#proto/dashboard/shared.ts'
+
+/** Longest preview of an input or output in lists, in bytes. */
+export const IO_PREVIEW_MAX_BYTES = 65_536
+
+export const RawLogsRequest = Type.Object({
+  ...filterFields,
+  ...pagingFields,
+  event_id: Type.Optional(Uuid),
+  conversation_id: Type.Optional(Uuid),
+  search_query: Type.Optional(Type.String({ maxLength: 1000 })),
+  success: Type.Optional(Type.Boolean()),
+  exclude_io: Type.Boolean({ default: false }),
+})
+export type RawLogsRequest = Static<typeof RawLogsRequest>
+
+export const RawLogsResponse = Type.Object({ events: Type.Array(EventRow), ...pageFields })
+
+/** Null: the daily aggregates cannot answer for these filters. */
+export const RawLogsCountResponse = Type.Object({ total_count: Nullable(Type.Integer({ minimum: 0 })) })
+
+/** The hint `session_id` of the contract is accepted and not needed. */
+export const EventIoRequest = Type.Object({ event_id: Uuid, session_id: Type.Optional(Type.String()) })
+
+export const EventIoResponse = Type.Object({
+  event_id: Uuid,
+  session_id: Type.String(),
+  input: Nullable(Type.String()),
+  output: Nullable(Type.String()),
+  input_bytes: Type.Integer({ minimum: 0 }),
+  output_bytes: Type.Integer({ minimum: 0 }),
+})
