@@ -1,0 +1,39 @@
+// The settings that every process shares.
+import { choice, integer, names, text, url } from '#runtime/settings.ts'
+
+/** Shared by every process. */
+export const commonSettings = {
+  logLevel: choice(
+    'PARLEY_LOG_LEVEL',
+    'least severe lines that are logged',
+    ['trace', 'debug', 'info', 'warn', 'error', 'silent'],
+    'info',
+  ),
+  opsHost: text('PARLEY_OPS_HOST', 'address on which every process serves /metrics and /readyz', '127.0.0.1'),
+  opsPort: integer('PARLEY_OPS_PORT', 'port of the same; 0 picks a free one and logs it', {
+    default: 0,
+    min: 0,
+    max: 65535,
+  }),
+} as const
+
+/** Where the engines are. */
+export const natsUrl = url('NATS_URL', 'NATS server with JetStream; the launcher starts one when not set', {
+  required: true,
+})
+export const clickhouseUrl = url(
+  'CLICKHOUSE_URL',
+  'ClickHouse over HTTP, with user and password; the launcher starts one when not set',
+  { required: true },
+)
+export const clickhouseDatabase = text('PARLEY_DATABASE', 'database of all tables', 'parley')
+
+export const pricesFile = text(
+  'PARLEY_PRICES',
+  "file with a price list of one's own, in the form of pricing/prices.json; the same on every machine",
+)
+
+export const secretKeys = names(
+  'PARLEY_SECRET_KEYS',
+  'further names of attributes, metadata keys and headers whose values are masked before storing, separated by commas; the same on every machine',
+)

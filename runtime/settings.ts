@@ -1,0 +1,107 @@
+// Environment -> checked settings. Every part declares its settings as data in its config.ts; this reads them once, names every
+// bad one in a single error, and lets a test compare the declarations with the README.
+import { ParleyError } from '#proto/errors.ts'
+
+/** A process environment. */
+export type Env = Readonly<Record<string, string | undefined>>
+
+/** One setting: its variable, its sentence for the README, and how its text becomes a value. */
+export interface Setting<T> {
+  readonly name: string
+  readonly about: string
+  /** The default as the README shows it. */
+  readonly shown: string
+  /** Returns the value, or an Error whose message says what is expected. `text` undefined = not set. */
+  readonly read: (text: string | undefined) => T | Error
+}
+
+/** The values of a table of settings. */
+export type Values<S> = { readonly [K in keyof S]: S[K] extends Setting<infer T> ? T : never }
+
+/** A whole number between `min` and `max`. */
+export function integer(
+  name: string,
+  about: string,
+  options: { default: number; min: number; max: number },
+): Setting<number> {
+  const { min, max } = options
+  return {
+    name,
+    about,
+    shown: String(options.default),
+    read: text => {
+      if (text === undefined || text === '') return options.default
+      const value = Number(text)
+      return Number.isInteger(value) && value >= min && value <= max
+        ? value
+        : new Error(`must be a whole number from ${min} to ${max}, not ${JSON.stringify(text)}`)
+    },
+  }
+}
+
+/** Free text. */
+export function text(name: string, about: string, fallback = ''): Setting<string> {
+  return { name, about, shown: fallback, read: value => value || fallback }
+}
+
+/** Names separated by commas. */
+export function names(name: string, about: string): Setting<readonly string[]> {
+  return {
+    name,
+    about,
+    shown: '',
+    read: value => {
+      const list = (value ?? '').split(',').flatMap(each => (each.trim() === '' ? [] : [each.trim()]))
+      const odd = list.find(each => !/^[\w.:-]{1,200}$/.test(each))
+      return odd === undefined ? list : new Error(`must be names separated by commas, not ${JSON.stringify(odd)}`)
+    },
+  }
+}
+
+/** One of a few words. */
+export function choice<const T extends string>(
+  name: string,
+  about: string,
+  words: readonly T[],
+  fallback: NoInfer<T>,
+): Setting<T> {
+  return {
+    name,
+    about,
+    shown: fallback,
+    read: value => {
+      if (value === undefined || value === '') return fallback
+      const word = words.find(w => w === value)
+      return word ?? new Error(`must be one of ${words.join(', ')}, not ${JSON.stringify(value)}`)
+    },
+  }
+}
+
+/** An address such as nats://127.0.0.1:4222 or http://user:password@host:8123; '' when not set and not required. */
+export function url(name: string, about: string, options: { required: boolean }): Setting<string> {
+  return {
+    name,
+    about,
+    shown: '',
+    read: value => {
+      if (value === undefined || value === '') return options.required ? new Error('is required') : ''
+      return URL.canParse(value) ? value : new Error('must be an address such as http://host:port')
+    },
+  }
+}
+
+/**
+ * Reads a table of settings from an environment.
+ * @throws ParleyError CFG_INVALID naming every variable that is wrong and why; values of variables named *_URL are not shown.
+ */
+export function readSettings<S extends Readonly<Record<string, Setting<unknown>>>>(env: Env, table: S): Values<S> {
+  const values: Record<string, unknown> = {}
+  const wrong: string[] = []
+  for (const [key, setting] of Object.entries(table)) {
+    const value = setting.read(env[setting.name])
+    if (value instanceof Error) wrong.push(`${setting.name} ${value.message}`)
+    else values[key] = value
+  }
+  if (wrong.length > 0) throw new ParleyError('CFG_INVALID', wrong.join('; '))
+  return values as Values<S>
+}

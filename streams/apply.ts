@@ -1,0 +1,121 @@
+// Makes a NATS server match proto/streams.ts: creates or updates streams and buckets, and fixes the number of partitions.
+
+import type { JetStreamManager, StreamConfig } from '@nats-io/jetstream'
+import { DiscardPolicy, jetstreamManager, RetentionPolicy, StorageType } from '@nats-io/jetstream'
+import type { KV } from '@nats-io/kv'
+import { Kvm } from '@nats-io/kv'
+import type { NatsConnection } from '@nats-io/transport-node'
+import {
+  BLOCKS_STREAM,
+  CONTROL_BUCKET,
+  CURSORS_BUCKET,
+  DEAD_STREAM,
+  DUPLICATE_WINDOW_MS,
+  LAYOUT_KEY,
+  LEASE_TTL_MS,
+  LEASES_BUCKET,
+  sessionsSubjectOf,
+  streamOf,
+  subjectOf,
+} from '#proto/streams.ts'
+
+const MiB = 1024 * 1024
+const NS_PER_MS = 1_000_000
+
+/** Sizes that operators set. */
+export interface StreamLimits {
+  /** Partitions to create when the server has none yet. */
+  readonly partitions: number
+  /** Bytes one partition may hold; beyond, publishes are refused and senders told. */
+  readonly streamMaxBytes: number
+  readonly deadMaxBytes: number
+  readonly replicas: number
+}
+
+/** The buckets every part works with. */
+export interface Buckets {
+  readonly control: KV
+  readonly cursors: KV
+  readonly leases: KV
+}
+
+/** What `applyStreams` found or made. */
+export interface AppliedLayout {
+  readonly partitions: number
+  readonly buckets: Buckets
+}
+
+/**
+ * Creates what is missing and updates what differs. Buckets first: with max_bytes the server reserves their space, so that a
+ * full ingest stream can never refuse the write that would move a cursor (a deadlock otherwise).
+ * The number of partitions is fixed by whoever creates the layout first; later callers take what is there.
+ */
+export async function applyStreams(nc: NatsConnection, limits: StreamLimits): Promise<AppliedLayout> {
+  const buckets = await openBuckets(nc, limits.replicas)
+  const jsm = await jetstreamManager(nc)
+  const partitions = await fixPartitions(buckets.control, limits.partitions)
+  const base = { retention: RetentionPolicy.Limits, storage: StorageType.File, num_replicas: limits.replicas }
+  // Dead letters leave oldest first: they are the one thing that may be dropped when nobody looks, and never ingestion.
+  await ensureStream(jsm, {
+    ...base,
+    name: DEAD_STREAM,
+    subjects: ['dead.*'],
+    max_bytes: limits.deadMaxBytes,
+    discard: DiscardPolicy.Old,
+  })
+  await ensureStream(jsm, {
+    ...base,
+    name: BLOCKS_STREAM,
+    subjects: ['blocks.*'],
+    max_bytes: 256 * MiB,
+    discard: DiscardPolicy.Old,
+  })
+  for (let p = 0; p < partitions; p++) {
+    await ensureStream(jsm, {
+      ...base,
+      name: streamOf(p),
+      subjects: [subjectOf(p), sessionsSubjectOf(p)],
+      max_bytes: limits.streamMaxBytes,
+      // No max_age: only a purge behind the floor may free what was acknowledged.
+      max_age: 0,
+      discard: DiscardPolicy.New,
+      duplicate_window: DUPLICATE_WINDOW_MS * NS_PER_MS,
+    })
+  }
+  return { partitions, buckets }
+}
+
+/** Opens the three buckets, creating them when missing. */
+export async function openBuckets(nc: NatsConnection, replicas = 1): Promise<Buckets> {
+  const kvm = new Kvm(nc)
+  const [control, cursors, leases] = [
+    await kvm.create(CONTROL_BUCKET, { history: 5, replicas, max_bytes: 64 * MiB }),
+    await kvm.create(CURSORS_BUCKET, { history: 1, replicas, max_bytes: 64 * MiB }),
+    await kvm.create(LEASES_BUCKET, { history: 1, replicas, max_bytes: 4 * MiB, ttl: LEASE_TTL_MS }),
+  ]
+  return { control, cursors, leases }
+}
+
+async function fixPartitions(control: KV, wanted: number): Promise<number> {
+  const found = await control.get(LAYOUT_KEY)
+  if (found) return found.json<{ partitions: number }>().partitions
+  try {
+    await control.create(LAYOUT_KEY, JSON.stringify({ partitions: wanted }))
+    return wanted
+  } catch {
+    // Someone else was first.
+    const entry = await control.get(LAYOUT_KEY)
+    if (!entry) throw new Error(`the ${LAYOUT_KEY} record can neither be created nor read`)
+    return entry.json<{ partitions: number }>().partitions
+  }
+}
+
+async function ensureStream(jsm: JetStreamManager, config: Partial<StreamConfig> & { name: string }): Promise<void> {
+  try {
+    await jsm.streams.info(config.name)
+  } catch {
+    await jsm.streams.add(config)
+    return
+  }
+  await jsm.streams.update(config.name, config)
+}

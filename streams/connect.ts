@@ -1,0 +1,58 @@
+// One way to open a NATS connection: reconnects for ever, says so in the log, never keeps a token in a log line.
+
+import type { ConnectionOptions, NatsConnection } from '@nats-io/transport-node'
+import { connect as dial, errors } from '@nats-io/transport-node'
+import type { Log } from '#runtime/log.ts'
+
+/**
+ * Connects to `url` (user, password or token may stand in it) and keeps the connection over restarts of the server.
+ * `name` shows in the server's own connection list. Waits up to `timeoutMs` for the first connection.
+ */
+export async function connect(options: {
+  url: string
+  name: string
+  log: Log
+  timeoutMs?: number
+}): Promise<NatsConnection> {
+  const { log } = options
+  const parsed = new URL(options.url)
+  const credentials = parsed.password
+    ? { user: decodeURIComponent(parsed.username), pass: decodeURIComponent(parsed.password) }
+    : parsed.username
+      ? { token: decodeURIComponent(parsed.username) }
+      : {}
+  const timeoutMs = options.timeoutMs ?? 10_000
+  const nc = await dialUntil(performance.now() + timeoutMs, {
+    servers: `${parsed.hostname}:${parsed.port || '4222'}`,
+    ...credentials,
+    name: options.name,
+    timeout: timeoutMs,
+    maxReconnectAttempts: -1,
+    reconnectTimeWait: 200,
+    reconnectJitter: 100,
+    // A server that is killed leaves half-open sockets: find out within seconds.
+    pingInterval: 5_000,
+    maxPingOut: 2,
+    noAsyncTraces: true,
+  })
+  void (async () => {
+    for await (const status of nc.status()) {
+      if (status.type === 'disconnect') log.warn({ connection: options.name }, 'NATS connection lost; reconnecting')
+      if (status.type === 'reconnect') log.info({ connection: options.name }, 'NATS connection back')
+      if (status.type === 'error') log.warn({ connection: options.name, err: status.error }, 'NATS error')
+    }
+  })()
+  return nc
+}
+
+/** Dials until somebody answers: a server that is just being restarted refuses for a moment. Wrong credentials fail at once. */
+async function dialUntil(deadline: number, options: ConnectionOptions): Promise<NatsConnection> {
+  for (;;) {
+    try {
+      return await dial(options)
+    } catch (error) {
+      if (error instanceof errors.AuthorizationError || performance.now() > deadline) throw error
+    }
+    await new Promise(resolve => setTimeout(resolve, 100))
+  }
+}
