@@ -1,0 +1,137 @@
+import { readFile } from 'node:fs/promises'
+import t from 'tap'
+import { blockTables } from '#proto/rows.ts'
+import { fill, migrate } from '#store/migrate.ts'
+import { freshDatabase } from '#test/rig.ts'
+
+const { store, url, database } = await freshDatabase(t)
+
+/** Fields of an interface of proto/rows.ts; types are gone at run time, so its text is read. */
+async function fieldsOf(name: string): Promise<string[]> {
+  const text = await readFile(new URL('../proto/rows.ts', import.meta.url), 'utf8')
+  const body = new RegExp(`export interface ${name} \\{(.*?)\\n\\}`, 's').exec(text)?.[1] ?? ''
+  return [...body.matchAll(/^ {2}(\w+): /gm)].map(match => match[1] as string)
+}
+
+/** Columns of a table, in order. */
+async function columnsOf(table: string): Promise<string[]> {
+  const rows = await store.read<{ name: string }>(
+    'SELECT name FROM system.columns WHERE database = {database:String} AND table = {table:String} ORDER BY position',
+    { parameters: { database, table } },
+  )
+  return rows.map(row => row.name)
+}
+
+t.test('tables have the columns of proto/rows.ts, in that order, then their origin', async t => {
+  const origin = await fieldsOf('Origin')
+  t.equal(origin.length, 5)
+  const extra = { events: ['move_id', 'version', 'sign'], texts: [], sessions: [] }
+  const interfaces = { events: 'EventRow', texts: 'TextRow', sessions: 'SessionRow' }
+  for (const table of blockTables) {
+    const fields = await fieldsOf(interfaces[table])
+    t.ok(fields.length > 5, `the fields of ${table} were found`)
+    t.strictSame(await columnsOf(table), [...fields, ...origin, ...extra[table]], table)
+  }
+})
+
+t.test('corrections stage the rows of events without paying for their projections', async t => {
+  t.strictSame(await columnsOf('corrections'), await columnsOf('events'))
+  const types = await store.read<{ table: string; types: string[] }>(
+    `SELECT table, groupArray(type) AS types FROM (
+       SELECT table, type FROM system.columns WHERE database = {database:String} AND table IN ('events', 'corrections') ORDER BY position)
+     GROUP BY table`,
+    { parameters: { database } },
+  )
+  t.equal(types.length, 2)
+  t.strictSame(types[0]?.types, types[1]?.types)
+  const projections = await store.read<{ table: string; name: string }>(
+    'SELECT table, name FROM system.projections WHERE database = {database:String} ORDER BY table, name',
+    { parameters: { database } },
+  )
+  const named = projections.map(row => `${row.table}.${row.name}`)
+  t.strictSame(named, [
+    'events.conversations',
+    'events.conversations_daily',
+    'events.costs',
+    'events.ids',
+    'events.latency_daily',
+    'events.metrics_15m',
+    'events.metrics_daily',
+    'events.names_daily',
+    'events.users_daily',
+    'sessions.by_user',
+  ])
+})
+
+t.test('a move through corrections leaves every projection exact, before and after the merge', async t => {
+  const organization = '00000000-0000-4000-8000-000000000001'
+  await store.command('SYSTEM STOP MERGES events')
+  await store.command(`
+    INSERT INTO events (organization, conversation_id, event_id, ts, kind, source, name, user_id, duration_ns, version, sign)
+    SELECT '${organization}', toUUID('00000000-0000-4000-8000-00000000001' || toString(number % 3)), generateUUIDv4(),
+      toDateTime64('2026-06-15 12:00:00', 9, 'UTC') - toIntervalHour(number), 'tool', 'otlp', 'n', '', 1000000, 1, 1
+    FROM numbers(300)`)
+  // The conversation ending in 0 moves to the one ending in 9, under a user of its own.
+  const columns = 'event_id, ts, kind, source, name, duration_ns'
+  const source = `FROM events FINAL WHERE organization = '${organization}' AND conversation_id = '00000000-0000-4000-8000-000000000010'`
+  await store.command(`
+    INSERT INTO corrections (organization, conversation_id, user_id, ${columns}, move_id, version, sign)
+    SELECT organization, conversation_id, user_id, ${columns}, generateUUIDv4(1), version, -1 ${source}
+    UNION ALL
+    SELECT organization, toUUID('00000000-0000-4000-8000-000000000019'), 'ada', ${columns}, generateUUIDv4(1), version + 1, 1 ${source}`)
+  await store.command('INSERT INTO events SELECT * FROM corrections')
+
+  const sums = async (by: string): Promise<Record<string, number>> => {
+    const rows = await store.read<{ key: string; n: string }>(
+      `SELECT toString(${by}) AS key, sum(sign) AS n FROM events
+       WHERE organization = '${organization}' AND toDate(ts) >= '2026-06-01' GROUP BY ${by} HAVING n != 0`,
+    )
+    return Object.fromEntries(rows.map(row => [row.key, Number(row.n)]))
+  }
+  const all = async () => ({
+    conversations: await sums('conversation_id'),
+    kinds: await sums('kind'),
+    users: await sums('user_id'),
+    names: await sums('name'),
+    days: await sums('toDate(ts)'),
+  })
+  const before = await all()
+  t.strictSame(before.conversations, {
+    '00000000-0000-4000-8000-000000000011': 100,
+    '00000000-0000-4000-8000-000000000012': 100,
+    '00000000-0000-4000-8000-000000000019': 100,
+  })
+  t.strictSame(before.kinds, { tool: 300 })
+  t.strictSame(before.users, { '': 200, ada: 100 })
+  t.strictSame(before.names, { n: 300 })
+  await store.command('SYSTEM START MERGES events')
+  await store.command('OPTIMIZE TABLE events FINAL')
+  t.strictSame(await all(), before)
+  const [rows] = await store.read<{ n: string; low: number }>('SELECT count() AS n, min(sign) AS low FROM events')
+  t.match(rows, { n: '300', low: 1 }, 'the merge folded every reversal')
+})
+
+t.test('a second migration applies nothing, and an edited one stops the start', async t => {
+  t.strictSame(await migrate({ url, database, application: 'test' }), [])
+  await store.command(
+    `ALTER TABLE migrations UPDATE checksum = 'x' WHERE name = '0002_texts.sql' SETTINGS mutations_sync = 1`,
+  )
+  await t.rejects(migrate({ url, database, application: 'test' }), { code: 'RUN_MIGRATION_FAILED', message: /edited/ })
+  await store.command(`ALTER TABLE migrations DELETE WHERE name = '0002_texts.sql' SETTINGS mutations_sync = 1`)
+  t.strictSame(await migrate({ url, database, application: 'test' }), ['0002_texts.sql'])
+  await store.command(`INSERT INTO migrations (name, checksum) VALUES ('9999_future.sql', 'x')`)
+  await t.rejects(migrate({ url, database, application: 'test' }), { code: 'RUN_MIGRATION_FAILED', message: /newer/ })
+})
+
+t.test('one text serves one server and a cluster', async t => {
+  const sql = 'CREATE TABLE {{database}}.x {{on_cluster}} ENGINE = {{replicated}}MergeTree SETTINGS {{dedupe_window}}'
+  t.equal(
+    fill(sql, { database: 'd', cluster: '' }),
+    'CREATE TABLE d.x  ENGINE = MergeTree SETTINGS non_replicated_deduplication_window = 1000000',
+  )
+  t.equal(
+    fill(sql, { database: 'd', cluster: 'c' }),
+    "CREATE TABLE d.x ON CLUSTER 'c' ENGINE = ReplicatedMergeTree SETTINGS replicated_deduplication_window = 1000000",
+  )
+  t.throws(() => fill('{{unheard_of}}', { database: 'd', cluster: '' }), { code: 'RUN_MIGRATION_FAILED' })
+})
