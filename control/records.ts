@@ -1,0 +1,99 @@
+// The control plane's records: what stands under which key of the control bucket. One key a record; keys are derived, so that a
+// half-done pair can be finished by any reader.
+import { createHash } from 'node:crypto'
+import type { PriceOverride } from '#proto/prices.ts'
+import type { Rule } from '#proto/rules.ts'
+
+/** Key `organization.<id>`. */
+export interface Organization {
+  readonly id: string
+  readonly name: string
+  /** Short, public, stable. */
+  readonly display_id: string
+  readonly subscription: string
+  readonly active: boolean
+  /** Class of retention that its rows are stored under. */
+  readonly retention: number
+  readonly created_at: string
+}
+
+/** Key `user.<id>`. */
+export interface User {
+  readonly id: string
+  readonly email: string
+  readonly name: string
+  readonly created_at: string
+}
+
+export type Role = 'owner' | 'admin' | 'member' | 'viewer'
+
+/** Key `member.<organization>.<user>`. */
+export interface Membership {
+  readonly organization: string
+  readonly user: string
+  readonly role: Role
+  readonly created_at: string
+}
+
+/** Key `apikey.<sha256 of the key>`: the key itself is stored nowhere. */
+export interface ApiKey {
+  readonly id: string
+  readonly organization: string
+  readonly name: string
+  readonly created_at: string
+  readonly created_by: string
+}
+
+/** Key `signing.<kid>`: a private JWK for bearer tokens. */
+export interface SigningKey {
+  readonly kid: string
+  readonly alg: 'ES256'
+  readonly jwk: Readonly<Record<string, unknown>>
+  readonly created_at: string
+}
+
+/** Key `guard`: whether there is room for new payloads, as whoever sees the disk says. */
+export interface Guard {
+  readonly disk: 'ok' | 'full'
+  readonly free_percent: number
+  readonly at: string
+}
+
+/** What an organization says about how its payloads become rows. Its hash names it in the recipes of what was stored by it. */
+export interface Reading {
+  readonly prices: readonly PriceOverride[]
+  readonly rules: readonly Rule[]
+}
+
+/** Key `reading.<organization>`: what holds now. */
+export interface ReadingRecord extends Reading {
+  readonly hash: string
+  /** Hashes of what held before, newest first: as long as one is listed, its copy is kept. */
+  readonly earlier: readonly string[]
+  readonly updated_at: string
+  readonly updated_by: string
+}
+
+export const GUARD_KEY = 'guard'
+export const organizationKey = (id: string): string => `organization.${id}`
+export const userKey = (id: string): string => `user.${id}`
+export const membershipKey = (organization: string, user: string): string => `member.${organization}.${user}`
+export const apiKeyKey = (hash: string): string => `apikey.${hash}`
+export const readingKey = (organization: string): string => `reading.${organization}`
+/** The same by its hash, written once: what was stored by it can be stored in the same way again. */
+export const readingCopyKey = (organization: string, hash: string): string => `reading-copy.${organization}.${hash}`
+export const signingKeyKey = (kid: string): string => `signing.${kid}`
+
+/** `<prefix>_<64 hex>` */
+export const API_KEY_FORMAT = /^[a-z]+_[0-9a-f]{64}$/
+export const API_KEY_PREFIX = 'parley'
+
+/** The hash under which an API key is stored: SHA-256 in hex. The key has 256 random bits, so no salt is needed. */
+export function hashApiKey(key: string): string {
+  return createHash('sha256').update(key).digest('hex')
+}
+
+/** Keys of lists that the dashboard keeps for an organization, one record a list. */
+export const chartsKey = (organization: string): string => `charts.${organization}`
+export const metadataKeysKey = (organization: string, of: 'event' | 'conversation'): string =>
+  `metadata-keys.${organization}.${of}`

@@ -1,0 +1,224 @@
+// Model, provider and tokens of one call -> what it costs by a price list, and how that was reckoned. Cached, audio and reasoning
+// tokens are parts of input and output here: none is charged twice, whatever the sender's convention was.
+import type { PriceEntry, PriceList, PriceOverride, Prices } from '#proto/prices.ts'
+import { hostNamed, hostOfCall, LOCAL, modelNames, plainName } from './names.ts'
+
+/** The tokens of one call. Parts are included in the whole they belong to; null = not known. */
+export interface CallTokens {
+  /** All input, cached and audio included. */
+  readonly input: number | null
+  /** All output, reasoning and audio included. */
+  readonly output: number | null
+  readonly cacheRead?: number | null
+  readonly cacheWrite?: number | null
+  /** Of `cacheWrite`. */
+  readonly cacheWriteHour?: number | null
+  readonly reasoning?: number | null
+  readonly audioInput?: number | null
+  readonly audioOutput?: number | null
+}
+
+/** One call. `service`: the tier of service it ran in; '' = the ordinary one. */
+export interface PricedCall {
+  readonly model: string
+  readonly provider: string
+  readonly service?: string
+  readonly tokens: CallTokens
+}
+
+export type PriceKind = keyof Prices
+
+/** Tokens of one kind and what they cost. */
+export interface QuoteLine {
+  readonly kind: PriceKind
+  readonly tokens: number
+  /** Dollars a million. */
+  readonly price: number
+}
+
+/** What a line costs in 1e-12 dollars, exactly: six decimals of dollars a million tokens are whole picodollars a token. */
+export function picoDollars({ tokens, price }: QuoteLine): bigint {
+  return BigInt(tokens) * BigInt(Math.round(price * 1e6))
+}
+
+/** What a call costs. */
+export interface Quote {
+  readonly costNanos: number
+  /** Every token of the call is in exactly one line. */
+  readonly lines: readonly QuoteLine[]
+  /** The entry as the list names it. */
+  readonly model: string
+  readonly provider: string
+  /** Version of the entry; `organization` where its own prices were used. */
+  readonly version: string
+  /** Input size above which the tier holds; 0 = the base. */
+  readonly above: number
+  readonly service: string
+}
+
+/** Why a call has no price. */
+export type NoQuote = 'unknown_model' | 'unknown_service' | 'no_input_tokens' | 'no_price'
+
+/** A price list, ready to be asked. */
+export interface Pricing {
+  readonly quote: (call: PricedCall) => Quote | NoQuote
+}
+
+/** What an organization's own prices are called where a version belongs. */
+export const OVERRIDE_VERSION = 'organization'
+
+/** Models whose entries are remembered. */
+const KNOWN_MAX = 1_000
+
+type AnyEntry = PriceEntry | PriceOverride
+type Index = ReadonlyMap<string, readonly AnyEntry[]>
+
+/** Names of the ordinary tier of service. */
+const ordinary: ReadonlySet<string> = new Set(['', 'default', 'standard', 'auto', 'on_demand'])
+
+/** Indexes a list, once a process: it may be shared by many organizations. */
+export function indexPrices(entries: readonly AnyEntry[]): Index {
+  const index = new Map<string, AnyEntry[]>()
+  for (const entry of entries) {
+    for (const name of [entry.model, ...(entry.aliases ?? [])]) {
+      const key = plainName(name)
+      const there = index.get(key)
+      if (there) there.push(entry)
+      else index.set(key, [entry])
+    }
+  }
+  return index
+}
+
+/** Prices of one organization: its own entries come before the list. */
+export function createPricing(list: Index, overrides: readonly PriceOverride[] = []): Pricing {
+  const indexes = [indexPrices(overrides), list]
+  // A process meets few models, again and again.
+  const known = new Map<string, AnyEntry | undefined>()
+  const entryFor = (call: PricedCall): AnyEntry | undefined => {
+    const key = `${call.provider}\n${call.model}`
+    if (known.has(key)) return known.get(key)
+    if (known.size >= KNOWN_MAX) known.clear()
+    const entry = entryOf(indexes, call)
+    known.set(key, entry)
+    return entry
+  }
+  return {
+    quote: call => {
+      const entry = entryFor(call)
+      return entry === undefined ? 'unknown_model' : quoteBy(entry, call)
+    },
+  }
+}
+
+/** Prices of a whole list. */
+export function pricingOf(list: PriceList): Pricing {
+  return createPricing(indexPrices(list.entries))
+}
+
+function entryOf(indexes: readonly Index[], { model, provider }: PricedCall): AnyEntry | undefined {
+  const { names, host: named } = modelNames(model)
+  const host = hostOfCall(provider, named)
+  for (const index of indexes) {
+    for (const name of names) {
+      const entries = index.get(name) ?? []
+      const found = entries.find(entry => isSoldBy(entry, host, provider)) ?? entries.find(entry => isFree(entry, host))
+      if (found) return found
+    }
+  }
+  return undefined
+}
+
+function isSoldBy(entry: AnyEntry, host: string, provider: string): boolean {
+  if (entry.provider === undefined) return false
+  const seller = hostNamed(entry.provider)
+  return seller === '' ? plainName(entry.provider) === plainName(provider) : seller === host
+}
+
+/** True when the price holds whoever the model came from. */
+function isFree(entry: AnyEntry, host: string): boolean {
+  return entry.provider === undefined || ('anywhere' in entry && entry.anywhere === true && host !== LOCAL)
+}
+
+function quoteBy(entry: AnyEntry, { service = '', tokens }: PricedCall): Quote | NoQuote {
+  const { input } = tokens
+  if (input === null) return 'no_input_tokens'
+  const tier = tierOf(entry, input)
+  const asked = service.trim().toLowerCase()
+  const special = ordinary.has(asked) ? undefined : entry.services?.[asked]
+  if (special === undefined && !ordinary.has(asked)) return 'unknown_service'
+  const factor = typeof special === 'number' ? special : 1
+  const prices = { ...entry.prices, ...tier?.prices, ...(typeof special === 'object' ? special : {}) }
+  const lines: QuoteLine[] = []
+  for (const [kind, count] of partsOf(tokens, input)) {
+    if (count === 0) continue
+    const price = priceOf(prices, kind)
+    if (price === undefined) return 'no_price'
+    lines.push({ kind, tokens: count, price: price * factor })
+  }
+  return {
+    costNanos: nanosOf(lines),
+    lines,
+    model: entry.model,
+    provider: entry.provider ?? '',
+    version: 'version' in entry ? entry.version : OVERRIDE_VERSION,
+    above: tier?.above ?? 0,
+    service: ordinary.has(asked) ? '' : asked,
+  }
+}
+
+/** The tier of a request: the highest that its input is above. */
+function tierOf(entry: AnyEntry, input: number): { above: number; prices: Prices } | undefined {
+  let best: { above: number; prices: Prices } | undefined
+  for (const tier of entry.tiers ?? []) if (input > tier.above && tier.above > (best?.above ?? 0)) best = tier
+  return best
+}
+
+/** Every token in exactly one part. A part larger than what is left of its whole is cut: senders round, and some are wrong. */
+function partsOf(tokens: CallTokens, input: number): [PriceKind, number][] {
+  const output = tokens.output ?? 0
+  const cacheRead = Math.min(tokens.cacheRead ?? 0, input)
+  const cacheWrite = Math.min(tokens.cacheWrite ?? 0, input - cacheRead)
+  const hour = Math.min(tokens.cacheWriteHour ?? 0, cacheWrite)
+  const audioInput = Math.min(tokens.audioInput ?? 0, input - cacheRead - cacheWrite)
+  const audioOutput = Math.min(tokens.audioOutput ?? 0, output)
+  const reasoning = Math.min(tokens.reasoning ?? 0, output - audioOutput)
+  return [
+    ['input', input - cacheRead - cacheWrite - audioInput],
+    ['cache_read', cacheRead],
+    ['cache_write', cacheWrite - hour],
+    ['cache_write_1h', hour],
+    ['input_audio', audioInput],
+    ['output', output - reasoning - audioOutput],
+    ['reasoning', reasoning],
+    ['output_audio', audioOutput],
+  ]
+}
+
+function priceOf(prices: Prices, kind: PriceKind): number | undefined {
+  switch (kind) {
+    case 'cache_write_1h':
+      return prices.cache_write_1h ?? prices.cache_write ?? prices.input
+    case 'cache_read':
+    case 'cache_write':
+    case 'input_audio':
+      return prices[kind] ?? prices.input
+    case 'reasoning':
+    case 'output_audio':
+      return prices[kind] ?? prices.output
+    case 'input':
+    case 'output':
+      return prices[kind]
+    default:
+      return kind satisfies never
+  }
+}
+
+/** The sum of lines in whole nanodollars, rounded half up, within what a row can carry. */
+function nanosOf(lines: readonly QuoteLine[]): number {
+  // Below 2^53 picodollars, nine thousand dollars, doubles are exact and cheaper.
+  const sum = lines.reduce((total, { tokens, price }) => total + tokens * Math.round(price * 1e6), 0)
+  if (sum < Number.MAX_SAFE_INTEGER - 1000) return Math.floor((sum + 500) / 1000)
+  const nanos = (lines.reduce((total, line) => total + picoDollars(line), 0n) + 500n) / 1000n
+  return nanos > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : Number(nanos)
+}
