@@ -1,0 +1,187 @@
+// Chunks of a request -> its whole body, inflated when it came compressed. Limits are counted while reading: on the wire, after
+// inflating, and over all requests together (the budget).
+
+import { availableParallelism } from 'node:os'
+import { promisify } from 'node:util'
+import * as zlib from 'node:zlib'
+import type { Budget } from '#ingest/budget.ts'
+import type { ErrorCode } from '#proto/errors.ts'
+
+/** A body over its limit is read and thrown away up to this many times the limit, so that the sender gets to read its 413. */
+const DISCARD_FACTOR = 4
+/**
+ * Bodies inflated or compressed at a time: their inputs are counted by the budget, their outputs are bounded by this. One core is left
+ * to the event loop: with four at a time on two cores it waited for its turn.
+ */
+const ZLIB_CONCURRENCY = Math.max(1, Math.min(4, availableParallelism() - 1))
+const ZLIB_CHUNK_BYTES = 128 * 1024
+/** Compressed better than this, a body of over FREE_BYTES is no telemetry but a bomb: real batches reach about 60. */
+export const MAX_RATIO = 200
+const FREE_BYTES = 1024 * 1024
+
+/** A whole body. */
+export interface Body {
+  readonly bytes: Uint8Array
+  /** Makes the bytes last beyond this call; false when the budget has no room for them. */
+  keep(): boolean
+  /** Gives reserved bytes back; safe to call twice. */
+  release(): void
+}
+
+/** A body that lies in the socket's own buffer and is valid during the callback only: copied when it must be kept. */
+export function borrowBody(budget: Budget, chunk: ArrayBuffer): Body {
+  return new HeldBody(budget, new Uint8Array(chunk), 0, true)
+}
+
+/** A body of its own memory whose bytes are reserved already. */
+function ownBody(budget: Budget, bytes: Uint8Array, reservedBytes: number): Body {
+  return new HeldBody(budget, bytes, reservedBytes, false)
+}
+
+class HeldBody implements Body {
+  bytes: Uint8Array
+  readonly #budget: Budget
+  #reserved: number
+  #borrowed: boolean
+
+  constructor(budget: Budget, bytes: Uint8Array, reserved: number, borrowed: boolean) {
+    this.#budget = budget
+    this.bytes = bytes
+    this.#reserved = reserved
+    this.#borrowed = borrowed
+  }
+
+  keep(): boolean {
+    if (!this.#borrowed) return true
+    if (!this.#budget.take(this.bytes.length)) return false
+    this.#borrowed = false
+    this.#reserved = this.bytes.length
+    this.bytes = this.bytes.slice()
+    return true
+  }
+
+  release(): void {
+    if (this.#reserved > 0) this.#budget.give(this.#reserved)
+    this.#reserved = 0
+  }
+}
+
+/** What a collector says to a chunk. */
+export type Collected = 'more' | 'refused' | 'cut'
+
+/** Collects one body. */
+export interface Collector {
+  /**
+   * Takes a copy of a chunk. `refused`: over a limit, go on reading and answer with `refusal()` at the end.
+   * `cut`: far over it, answer now and close.
+   */
+  push(chunk: ArrayBuffer): Collected
+  /** Why the body cannot be taken; null when it can. */
+  refusal(): ErrorCode | null
+  /** The whole body; from now on it is the body's to release. */
+  finish(): Body
+  /** Gives everything back: for a request that ends before its body. */
+  drop(): void
+}
+
+/** A collector of at most `maxBytes`. What senders announce is not asked for: bytes count when they are there. */
+export function createCollector(budget: Budget, maxBytes: number): Collector {
+  let refusal: ErrorCode | null = null
+  let parts: Uint8Array[] = []
+  let length = 0
+  let reserved = 0
+
+  const release = (): void => {
+    budget.give(reserved)
+    reserved = 0
+    parts = []
+  }
+  const refuse = (code: ErrorCode): void => {
+    refusal = code
+    release()
+  }
+  return {
+    push: chunk => {
+      length += chunk.byteLength
+      if (refusal === null && length > maxBytes) refuse('REQ_BODY_TOO_LARGE')
+      // Reserved as bytes arrive: announcing a large body and sending it slowly must not use up what others need.
+      else if (refusal === null && !budget.take(chunk.byteLength)) refuse('ING_FULL')
+      if (refusal !== null) return length > maxBytes * DISCARD_FACTOR ? 'cut' : 'refused'
+      reserved += chunk.byteLength
+      // The chunk dies with the callback that brought it: copy.
+      parts.push(new Uint8Array(chunk.slice(0)))
+      return 'more'
+    },
+    refusal: () => refusal,
+    finish: () => {
+      const bytes = parts.length === 1 ? (parts[0] as Uint8Array) : Buffer.concat(parts, length)
+      const body = ownBody(budget, bytes, reserved)
+      parts = []
+      reserved = 0
+      return body
+    },
+    drop: release,
+  }
+}
+
+/** How a body is written on the wire; null = an encoding that is not known here. */
+export function encodingOf(header: string): 'identity' | 'gzip' | null {
+  if (header === '') return 'identity'
+  const name = header.trim().toLowerCase()
+  if (name === 'gzip' || name === 'x-gzip') return 'gzip'
+  return name === 'identity' ? 'identity' : null
+}
+
+/** Outcome of inflating: the bytes, or why not. */
+export type Inflated = { readonly ok: true; readonly body: Body } | { readonly ok: false; readonly code: ErrorCode }
+
+/** Gzip in both directions, off the event loop. */
+export interface Compression {
+  /** Inflates a gzip body (any number of members) to at most `maxBytes` and releases it. */
+  inflate(body: Body): Promise<Inflated>
+  /** Gzips a payload. */
+  deflate(bytes: Uint8Array): Promise<Uint8Array>
+}
+
+const gunzip = promisify<Uint8Array, zlib.ZlibOptions, Buffer>(zlib.gunzip)
+const gzip = promisify<Uint8Array, zlib.ZlibOptions, Buffer>(zlib.gzip)
+
+/** Compression with a limit after inflating. */
+export function createCompression(budget: Budget, maxBytes: number): Compression {
+  const slot = createSlots(ZLIB_CONCURRENCY)
+  return {
+    inflate: body =>
+      slot(async (): Promise<Inflated> => {
+        try {
+          const limit = Math.min(maxBytes, Math.max(FREE_BYTES, body.bytes.length * MAX_RATIO))
+          const options = { maxOutputLength: limit, chunkSize: ZLIB_CHUNK_BYTES }
+          const bytes = await gunzip(body.bytes, options)
+          if (!budget.take(bytes.length)) return { ok: false, code: 'ING_FULL' }
+          return { ok: true, body: ownBody(budget, bytes, bytes.length) }
+        } catch (error) {
+          const tooLarge = (error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE'
+          return { ok: false, code: tooLarge ? 'REQ_BODY_TOO_LARGE' : 'REQ_ENCODING_INVALID' }
+        } finally {
+          body.release()
+        }
+      }),
+    deflate: bytes => slot(() => gzip(bytes, { chunkSize: ZLIB_CHUNK_BYTES })),
+  }
+}
+
+/** Runs at most `count` tasks at a time, the others in order of arrival. */
+function createSlots(count: number): <T>(task: () => Promise<T>) => Promise<T> {
+  let free = count
+  const waiting: (() => void)[] = []
+  return async task => {
+    if (free > 0) free--
+    else await new Promise<void>(resolve => waiting.push(resolve))
+    try {
+      return await task()
+    } finally {
+      const next = waiting.shift()
+      if (next) next()
+      else free++
+    }
+  }
+}
