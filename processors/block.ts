@@ -1,0 +1,280 @@
+// Messages of a range -> units -> encoded blocks. Runs inside a worker thread; deterministic: the same messages, verdicts and
+// classes give the same bytes, in every process that runs the same parsers.
+import { gunzipSync } from 'node:zlib'
+import type { Frame } from '#proto/envelope.ts'
+import { FrameKind, readEnvelope } from '#proto/envelope.ts'
+import { isParleyError } from '#proto/errors.ts'
+import { FINGERPRINT_BYTES, fingerprint, NIL_UUID, uuidText } from '#proto/ids.ts'
+import { Present } from '#proto/rows.ts'
+import type { CallReport } from './calls.ts'
+import type { BlockEncoder, EncodedBlock } from './encoder.ts'
+import { inScope } from './lanes.ts'
+import type { FrameParser, ParseOutcome, Unit } from './outcome.ts'
+import { UNPRICED_KEY } from './parsers/cost.ts'
+import type { DeadCode, DeadFrame, OrdinalRun, Scope } from './protocol.ts'
+import { type OrganizationReading, openReading, type ReadingSettings } from './readings.ts'
+import type { Fingerprints } from './repeats.ts'
+
+/** A parser for each kind of frame. */
+export type Parsers = Readonly<Record<keyof typeof FrameKind, FrameParser>>
+
+/** A frame that has no rows, with everything the dead-letter stream keeps of it. */
+export interface DeadLetter extends DeadFrame {
+  readonly organization: string
+  readonly kind: number
+  readonly encoding: number
+  readonly receivedAtMs: number
+  /** The event id that the receiver minted; the nil uuid when it minted none. */
+  readonly mintedId: string
+  readonly bytes: Uint8Array<ArrayBuffer>
+}
+
+/** What goes to a worker; frames that are not of its scope are left out. */
+export interface BlockInput {
+  /** The messages' bytes one after the other. */
+  readonly bytes: Uint8Array
+  readonly sequences: Float64Array
+  /** End of each message in `bytes`. */
+  readonly ends: Float64Array
+  readonly partition: number
+  readonly generation: number
+  /** Retention classes other than 0. */
+  readonly classes: Readonly<Record<string, number>>
+  readonly reading: ReadingSettings
+  /** Verdicts from before: these frames are not parsed. */
+  readonly dead: readonly DeadFrame[]
+  readonly scope: Scope
+  /** Only these frames ("sequence/frame") are parsed: to find a guilty one. */
+  readonly frames?: readonly string[]
+}
+
+/** Units of a range, before it is known which of them are repeats. */
+export interface Parsed {
+  readonly units: readonly PlacedUnit[]
+  readonly prints: Fingerprints
+  readonly dead: readonly DeadLetter[]
+  readonly classes: Readonly<Record<string, number>>
+  /** Hashes of what organizations said about reading, of those that said something. */
+  readonly readings: Readonly<Record<string, string>>
+  /** Events with tokens and without a price, by reason. */
+  readonly unpriced: Readonly<Record<string, number>>
+}
+
+/** A unit and where its rows stand. `first` = indexes, by table, of its first rows within the frame. */
+interface PlacedUnit {
+  readonly unit: Unit
+  readonly organization: string
+  readonly sequence: number
+  readonly frame: number
+  readonly first: { readonly sessions: number; readonly texts: number; readonly events: number }
+  /** The store refuses the frame's rows: counted, never encoded. */
+  readonly refused: boolean
+}
+
+/** A message of a later version: the range must not be passed by this build. */
+export class NewerEnvelope extends Error {}
+
+/** Called before each frame, so that whoever watches knows which one a thread hangs on. */
+export type Progress = (message: number, frame: number) => void
+
+const PARSER_OF: ReadonlyMap<number, keyof typeof FrameKind> = new Map(
+  (Object.keys(FrameKind) as (keyof typeof FrameKind)[]).map(name => [FrameKind[name], name]),
+)
+const REASON_CHARS = 160
+/** Receivers refuse more than a fraction of this; a payload beyond it was not checked by one. */
+const INFLATED_MAX_BYTES = 256 * 1024 * 1024
+
+/**
+ * Parses every frame of a range.
+ * @throws NewerEnvelope when a message is of a version that this build cannot read.
+ */
+export function parseRange(input: BlockInput, parsers: Parsers, progress: Progress): Parsed {
+  const verdicts = new Map(input.dead.map(dead => [`${dead.sequence}/${dead.frame}`, dead]))
+  const chosen = input.frames ? new Set(input.frames) : undefined
+  const all = !input.scope.only && !input.scope.without
+  const units: PlacedUnit[] = []
+  const dead: DeadLetter[] = []
+  const classes: Record<string, number> = {}
+  const readings: Record<string, string> = {}
+  const unpriced: Record<string, number> = {}
+  const readingOf = openReading(input.reading)
+  let start = 0
+  for (const [m, sequence] of input.sequences.entries()) {
+    const message = input.bytes.subarray(start, input.ends[m])
+    start = input.ends[m] as number
+    const whole = verdicts.get(`${sequence}/-1`)
+    const frames = whole ? whole : framesOf(message)
+    if (!Array.isArray(frames)) {
+      // It is no organization's.
+      if (!input.scope.only) dead.push(wholeLetter(sequence, frames, message))
+      continue
+    }
+    for (const [f, frame] of frames.entries()) {
+      const key = `${sequence}/${f}`
+      if (chosen && !chosen.has(key)) continue
+      const organization = uuidText(frame.organization)
+      if (!all && !inScope(input.scope, organization)) continue
+      progress(m, f)
+      const verdict = verdicts.get(key)
+      const letter = verdict ? { code: verdict.code, reason: verdict.reason } : undefined
+      if (letter) dead.push(letterOf(sequence, f, frame, letter))
+      // A frame that only the store refused still counts its units: the ordinals of the others must not move.
+      if (letter && letter.code !== 'DEAD_REFUSED') continue
+      const retention = input.classes[organization] ?? 0
+      if (retention !== 0) classes[organization] = retention
+      const reading = readingOf(organization)
+      if (reading.hash !== '') readings[organization] = reading.hash
+      const outcome = parseFrame(frame, { organization, retention, reading }, parsers)
+      if ('dead' in outcome) {
+        if (!letter) dead.push(letterOf(sequence, f, frame, { code: outcome.dead, reason: outcome.reason }))
+        continue
+      }
+      for (const why of outcome.units.flatMap(unpricedIn)) unpriced[why] = (unpriced[why] ?? 0) + 1
+      place(units, outcome.units, { organization, sequence, frame: f, refused: letter !== undefined })
+    }
+  }
+  return { units, prints: printsOf(units), dead, classes, readings, unpriced }
+}
+
+/** Encodes the units that are no repeats. */
+export function encodeRange(
+  parsed: Parsed,
+  input: Pick<BlockInput, 'partition' | 'generation'>,
+  repeats: readonly OrdinalRun[],
+  encoder: BlockEncoder,
+): EncodedBlock[] {
+  let run = 0
+  for (const [ordinal, placed] of parsed.units.entries()) {
+    while (run < repeats.length && (repeats[run] as OrdinalRun)[1] < ordinal) run++
+    const range = repeats[run]
+    if (placed.refused || (range && range[0] <= ordinal)) continue
+    const at = (index: number) => ({
+      origin_partition: input.partition,
+      origin_generation: input.generation,
+      origin_sequence: placed.sequence,
+      origin_frame: placed.frame,
+      origin_index: index,
+    })
+    const { unit, first } = placed
+    for (const [i, row] of unit.sessions.entries()) encoder.add('sessions', row, at(first.sessions + i))
+    for (const [i, row] of unit.texts.entries()) encoder.add('texts', row, at(first.texts + i))
+    for (const [i, row] of unit.events.entries()) encoder.add('events', row, at(first.events + i))
+  }
+  return encoder.finish()
+}
+
+function framesOf(message: Uint8Array): Frame[] | { code: DeadCode; reason: string } {
+  try {
+    return readEnvelope(message)
+  } catch (error) {
+    if (!isParleyError(error)) throw error
+    if (error.code === 'DEAD_ENVELOPE_VERSION') throw new NewerEnvelope(error.message)
+    return { code: 'DEAD_ENVELOPE_BROKEN', reason: error.message.slice(0, REASON_CHARS) }
+  }
+}
+
+/** Whose frame it is, and what that means for its rows. */
+interface FrameOwner {
+  readonly organization: string
+  readonly retention: number
+  readonly reading: OrganizationReading
+}
+
+function parseFrame(frame: Frame, { organization, retention, reading }: FrameOwner, parsers: Parsers): ParseOutcome {
+  const name = PARSER_OF.get(frame.kind)
+  if (!name) return { dead: 'DEAD_FRAME_KIND', reason: `kind ${frame.kind}` }
+  const content = frame.encoding & 15
+  const compression = frame.encoding >> 4
+  if (content > 1 || compression > 1) return { dead: 'DEAD_PARSE', reason: `encoding ${frame.encoding}` }
+  try {
+    const body = compression === 1 ? gunzipSync(frame.bytes, { maxOutputLength: INFLATED_MAX_BYTES }) : frame.bytes
+    return parsers[name](body, content === 0 ? 'json' : 'protobuf', {
+      organization,
+      receivedAtMs: frame.receivedAtMs,
+      mintedId: mintedIdOf(frame),
+      retention,
+      ...reading.context,
+    })
+  } catch (error) {
+    // A parser that throws is a mistake in the parser; the payload is kept and can be read again once it is mended.
+    return { dead: 'DEAD_PARSE', reason: String(error).slice(0, REASON_CHARS) }
+  }
+}
+
+/** Reasons why events of a unit have no price. */
+function unpricedIn({ events }: Unit): string[] {
+  return events.flatMap(({ present, metadata }) => {
+    if ((present & Present.pricingInvalid) > 0) return ['invalid']
+    const why = metadata[UNPRICED_KEY]
+    return why === undefined ? [] : [why]
+  })
+}
+
+function place(
+  into: PlacedUnit[],
+  units: readonly Unit[],
+  where: Pick<PlacedUnit, 'organization' | 'sequence' | 'frame' | 'refused'>,
+): void {
+  const next = { sessions: 0, texts: 0, events: 0 }
+  for (const unit of units) {
+    into.push({ unit, ...where, first: { ...next } })
+    next.sessions += unit.sessions.length
+    next.texts += unit.texts.length
+    next.events += unit.events.length
+  }
+}
+
+function printsOf(units: readonly PlacedUnit[]): Fingerprints {
+  const list = new Uint8Array(units.length * FINGERPRINT_BYTES)
+  const calls: CallReport[] = []
+  for (const [ordinal, { unit, organization, sequence, frame, refused }] of units.entries()) {
+    if (!unit.identity) continue
+    const { kind, id } = unit.identity
+    const report = unit.sessions[0]?.report ?? ''
+    if (kind !== 'call') list.set(fingerprint(kind, organization, id), ordinal * FINGERPRINT_BYTES)
+    // A report that is never stored replaces nothing.
+    else if (!refused) calls.push({ ordinal, organization, conversation: id, sequence, frame, report })
+  }
+  return { list, sequences: Float64Array.from(units, unit => unit.sequence), calls }
+}
+
+/** NIL_UUID when the receiver minted none. */
+function mintedIdOf({ mintedId }: Frame): string {
+  return mintedId.every(byte => byte === 0) ? NIL_UUID : uuidText(mintedId)
+}
+
+function letterOf(
+  sequence: number,
+  frame: number,
+  body: Frame,
+  verdict: { code: DeadCode; reason: string },
+): DeadLetter {
+  const { kind, encoding, organization, receivedAtMs, bytes } = body
+  return {
+    sequence,
+    frame,
+    code: verdict.code,
+    reason: verdict.reason.slice(0, REASON_CHARS),
+    organization: uuidText(organization),
+    kind,
+    encoding,
+    receivedAtMs,
+    mintedId: mintedIdOf(body),
+    bytes: new Uint8Array(bytes),
+  }
+}
+
+function wholeLetter(sequence: number, verdict: { code: DeadCode; reason: string }, message: Uint8Array): DeadLetter {
+  return {
+    sequence,
+    frame: -1,
+    code: verdict.code,
+    reason: verdict.reason,
+    organization: NIL_UUID,
+    kind: 0,
+    encoding: 0,
+    receivedAtMs: 0,
+    mintedId: NIL_UUID,
+    bytes: new Uint8Array(message),
+  }
+}

@@ -1,0 +1,49 @@
+// The BLOCKS stream: one record for each finished range. Ledger, receipts, backup and checks read it. A record may come twice
+// after a crash (the same position, another time); readers keep the one of the highest generation. Where a record names organizations,
+// it speaks of their frames only: the others of the same positions stand in records of other ranges.
+
+import { hash } from 'node:crypto'
+import type { JetStreamClient } from '@nats-io/jetstream'
+import { blocksSubjectOf } from '#proto/streams.ts'
+import { scopeOf } from './lanes.ts'
+import { type Intent, rangeTokenOf, type Scope } from './protocol.ts'
+
+/** What a record says. `only` or `without`: of these organizations, or of all but these; else of all. */
+export interface BlockRecord extends Scope {
+  readonly partition: number
+  readonly generation: number
+  readonly from: number
+  readonly to: number
+  /** Rows by table. */
+  readonly rows: Readonly<Record<string, number>>
+  readonly repeats: number
+  readonly dead: number
+  /** Over the checksums of all blocks of the range. */
+  readonly checksum: string
+  /** When it was finished, ISO 8601. */
+  readonly at: string
+}
+
+/** The record of a finished intent. */
+export function recordOf(partition: number, intent: Intent, atMs: number): BlockRecord {
+  const rows: Record<string, number> = {}
+  for (const block of intent.blocks) rows[block.table] = (rows[block.table] ?? 0) + block.rows
+  return {
+    partition,
+    generation: intent.generation,
+    from: intent.from,
+    to: intent.to,
+    ...scopeOf(intent),
+    rows,
+    repeats: intent.repeats.reduce((sum, [first, last]) => sum + last - first + 1, 0),
+    dead: intent.letters,
+    checksum: hash('sha1', intent.blocks.map(block => block.checksum).join(), 'hex').slice(0, 16),
+    at: new Date(atMs).toISOString(),
+  }
+}
+
+/** Publishes the record of an intent and waits for the stream's answer. @throws when there is none. */
+export async function publishRecord(js: JetStreamClient, record: BlockRecord, intent: Intent): Promise<void> {
+  const msgID = `block.${rangeTokenOf(record.partition, intent)}`
+  await js.publish(blocksSubjectOf(record.partition), JSON.stringify(record), { msgID })
+}

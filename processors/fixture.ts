@@ -1,0 +1,189 @@
+// What the processors' tests share: engines with a layout, owners in this process, payloads in envelopes, and the questions that
+// tell whether every acknowledged payload is there exactly once, in rows and in projections.
+import { randomUUID } from 'node:crypto'
+import { jetstream, jetstreamManager } from '@nats-io/jetstream'
+import type { NatsConnection } from '@nats-io/transport-node'
+import { EnvelopeWriter, FrameEncoding, FrameKind } from '#proto/envelope.ts'
+import { uuidBytes } from '#proto/ids.ts'
+import { leaseKeyOf, subjectOf } from '#proto/streams.ts'
+import type { Log } from '#runtime/log.ts'
+import { createLog } from '#runtime/log.ts'
+import { createMetrics } from '#runtime/metrics.ts'
+import type { Store } from '#store/client.ts'
+import type { Buckets } from '#streams/apply.ts'
+import { applyStreams } from '#streams/apply.ts'
+import { connectNats, freshDatabase, startNats, type Teardown, type TestDatabase, type TestEngine } from '#test/rig.ts'
+import type { OwnerShared } from './context.ts'
+import { createGate } from './gate.ts'
+import type { Lease } from './lease.ts'
+import { takeLease, thisHolder } from './lease.ts'
+import { createProcessorMetrics } from './metrics.ts'
+import { Outage } from './outage.ts'
+import type { Owner } from './owner.ts'
+import { startOwner } from './owner.ts'
+import { createPool, type ParsePool } from './pool.ts'
+import { plainReadings } from './readings.ts'
+
+export const log: Log = createLog({ part: 'test', level: process.env.TEST_LOG ?? 'silent' })
+
+/** Engines and everything an owner needs. */
+export interface Bench {
+  readonly nats: TestEngine
+  readonly nc: NatsConnection
+  readonly buckets: Buckets
+  readonly db: TestDatabase
+  readonly shared: OwnerShared
+}
+
+/** A NATS of its own with one partition, a fresh database, a pool of the tests' worker. */
+export async function createBench(
+  t: Teardown,
+  options: { url?: string; partitions?: number; frameTimeoutMs?: number } = {},
+): Promise<Bench> {
+  const [nats, db] = await Promise.all([startNats(t), freshDatabase(t, options.url)])
+  const nc = await connectNats(t, nats.url)
+  const { buckets } = await applyStreams(nc, {
+    partitions: options.partitions ?? 1,
+    streamMaxBytes: 256 * 1024 * 1024,
+    deadMaxBytes: 64 * 1024 * 1024,
+    replicas: 1,
+  })
+  const pool = poolOf(t, options.frameTimeoutMs ?? 800)
+  const shared: OwnerShared = {
+    nc,
+    js: jetstream(nc, { timeout: 2_000 }),
+    jsm: await jetstreamManager(nc, { timeout: 2_000 }),
+    cursors: buckets.cursors,
+    store: db.store,
+    pool,
+    gate: createGate(2, 64 * 1024 * 1024),
+    log,
+    metrics: createProcessorMetrics(createMetrics('test')),
+    classes: () => ({}),
+    readings: plainReadings,
+    insertIntervalMs: 50,
+    insertsInFlight: 2,
+    blockBytes: 256 * 1024,
+    backlogBytes: 16 * 1024 * 1024,
+    bulkShare: 0.5,
+    repeatWindow: 100_000,
+    replayMs: 3_600_000,
+  }
+  return { nats, nc, buckets, db, shared }
+}
+
+/** Two threads of the tests' worker. */
+export function poolOf(t: Teardown, frameTimeoutMs: number, suspectMs = frameTimeoutMs): ParsePool {
+  const worker = new URL('./fixture-worker.ts', import.meta.url)
+  const pool = createPool({ worker, threads: 2, frameTimeoutMs, suspectMs, heapMb: 256, log })
+  t.teardown(() => pool.close())
+  return pool
+}
+
+/** An owner of partition 0 in this process. `stop` gives the lease back; `crash` leaves everything as a killed process would. */
+export async function own(
+  t: Teardown,
+  bench: Bench,
+  shared: Partial<OwnerShared> = {},
+): Promise<{ owner: Owner; lease: Lease; stop(): Promise<void>; crash(): Promise<void> }> {
+  const holder = thisHolder(randomUUID())
+  const outage = new Outage(log, 'test')
+  const lease = await takeLease({ kv: bench.buckets.leases, key: leaseKeyOf(0), holder, outage })
+  if (!lease) throw new Error('the lease is held')
+  const owner = startOwner({ ...bench.shared, ...shared }, 0, lease, holder.member)
+  const end = async (graceMs: number): Promise<void> => {
+    await owner.stop(graceMs)
+    await lease.release()
+  }
+  t.teardown(() => end(0))
+  return { owner, lease, stop: () => end(10_000), crash: () => end(0) }
+}
+
+/** An event of the SDK surface. */
+export interface TestEvent {
+  readonly event_id: string
+  readonly session_id: string
+  readonly primitive_name: string
+  readonly args: string
+  readonly result: string
+  readonly timestamp?: number
+}
+
+export const organization = randomUUID()
+
+/** Events of one conversation. */
+export function someEvents(n: number, fields: Partial<TestEvent> = {}): TestEvent[] {
+  const session_id = fields.session_id ?? randomUUID()
+  return Array.from({ length: n }, (_, i) => ({
+    event_id: randomUUID(),
+    session_id,
+    primitive_name: 'agent',
+    args: `question ${i}`,
+    result: `answer ${i}`,
+    ...fields,
+  }))
+}
+
+/** One envelope of events, of calls' reports (which have a `message`), and of sessions, which have neither. */
+export function envelopeOf(
+  payloads: readonly object[],
+  organizationId = organization,
+  receivedAtMs = Date.now(),
+): Uint8Array {
+  const writer = new EnvelopeWriter(8 * 1024 * 1024)
+  for (const payload of payloads) {
+    const kind = 'event_id' in payload ? FrameKind.event : 'message' in payload ? FrameKind.voice : FrameKind.session
+    const bytes = Buffer.from(JSON.stringify(payload))
+    writer.append(kind, FrameEncoding.json, uuidBytes(organizationId), receivedAtMs, null, bytes)
+  }
+  return writer.finish().slice()
+}
+
+/** Publishes an envelope to partition 0 and waits for the stream's answer; returns its sequence. */
+export async function publish(bench: Bench, envelope: Uint8Array, partition = 0): Promise<number> {
+  return (await bench.shared.js.publish(subjectOf(partition), envelope)).seq
+}
+
+/** Every count that must be the same number when each event is there exactly once. */
+export async function countsOf(store: Store): Promise<Record<string, number>> {
+  const one = async (name: string, sql: string): Promise<[string, number]> => {
+    const rows = await store.read<{ n: string }>(sql)
+    return [name, Number(rows[0]?.n ?? 0)]
+  }
+  // Read from the projection itself, so that it is not the table that answers.
+  const projected = (name: string): Promise<[string, number]> =>
+    one(name, `SELECT sumMerge(\`sum(sign)\`) AS n FROM mergeTreeProjection(currentDatabase(), 'events', '${name}')`)
+  return Object.fromEntries(
+    await Promise.all([
+      one('raw', 'SELECT sum(sign) AS n FROM events SETTINGS optimize_use_projections = 0'),
+      one('distinct', 'SELECT uniqExact(event_id) AS n FROM events SETTINGS optimize_use_projections = 0'),
+      one('texts', 'SELECT count() AS n FROM texts SETTINGS optimize_use_projections = 0'),
+      one('texts distinct', 'SELECT uniqExact(event_id) AS n FROM texts'),
+      one('ids', "SELECT sum(sign) AS n FROM mergeTreeProjection(currentDatabase(), 'events', 'ids')"),
+      ...['metrics_15m', 'metrics_daily', 'names_daily', 'conversations_daily', 'conversations', 'users_daily'].map(
+        projected,
+      ),
+    ]),
+  )
+}
+
+/** The store, whose inserts of events wait for `gate` first. */
+export function gatedStore(store: Store, gate: (queryId: string) => Promise<unknown>): Store {
+  const exec = async (options: { query: string; query_id?: string }): Promise<unknown> => {
+    if (options.query.startsWith('INSERT INTO events FORMAT')) await gate(options.query_id ?? '')
+    return store.client.exec(options as never)
+  }
+  const client = new Proxy(store.client, {
+    get: (target, key) => {
+      if (key === 'exec') return exec
+      const value: unknown = Reflect.get(target, key)
+      return typeof value === 'function' ? value.bind(target) : value
+    },
+  })
+  return { ...store, client }
+}
+
+/** True when every count is `n`. */
+export function allEqual(counts: Readonly<Record<string, number>>, n: number): boolean {
+  return Object.values(counts).every(count => count === n)
+}

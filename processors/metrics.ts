@@ -1,0 +1,58 @@
+// What the processors tell about themselves, for /metrics.
+import type { Counter, Gauge, Histogram } from 'prom-client'
+import type { Metrics } from '#runtime/metrics.ts'
+
+/** The instruments of a processor. */
+export interface ProcessorMetrics {
+  readonly rows: Counter<'table'>
+  readonly units: Counter
+  readonly repeats: Counter<'partition'>
+  readonly replaced: Counter
+  readonly dead: Counter<'code'>
+  readonly unpriced: Counter<'reason'>
+  readonly proofs: Counter<'table' | 'healed'>
+  readonly superseded: Counter
+  readonly leases: Counter<'move'>
+  readonly parseSeconds: Histogram
+  readonly insertSeconds: Histogram<'table'>
+  readonly blockSeconds: Histogram
+  readonly lagMessages: Gauge<'partition' | 'lane'>
+  readonly lagBytes: Gauge<'partition' | 'lane'>
+  readonly lagSeconds: Gauge<'partition' | 'lane'>
+  readonly bytesInFlight: Gauge
+  readonly window: Gauge<'partition'>
+  readonly floor: Gauge<'partition'>
+}
+
+const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
+
+/** Registers the instruments. */
+export function createProcessorMetrics(metrics: Metrics): ProcessorMetrics {
+  return {
+    rows: metrics.counter('rows_total', 'rows stored, by table', ['table']),
+    units: metrics.counter('units_total', 'events, spans, calls and session captures that were processed'),
+    repeats: metrics.counter('repeats_total', 'units that had been seen before and were left out', ['partition']),
+    replaced: metrics.counter('replaced_total', 'reports of calls that gave way to later ones'),
+    dead: metrics.counter('dead_total', 'payloads put into the dead-letter stream, by code', ['code']),
+    unpriced: metrics.counter('unpriced_total', 'events with tokens that have no price, by reason', ['reason']),
+    proofs: metrics.counter('proofs_total', 'blocks proven by a count, and what that found', ['table', 'healed']),
+    superseded: metrics.counter('superseded_total', 'ranges that were stored anew under another recipe'),
+    leases: metrics.counter('lease_moves_total', 'partitions taken, released and lost', ['move']),
+    parseSeconds: metrics.histogram('parse_seconds', 'work of a thread on one range', SECONDS),
+    insertSeconds: metrics.histogram('insert_seconds', 'one insert, by table', SECONDS, ['table']),
+    blockSeconds: metrics.histogram('block_seconds', 'one range, from its cut to its last row', SECONDS),
+    lagMessages: metrics.gauge(
+      'lag_messages',
+      'messages of a kind of lane (live, backlog, bulk, suspect, replay) that are not stored yet',
+      ['partition', 'lane'],
+    ),
+    lagBytes: metrics.gauge('lag_bytes', 'bytes of a lane that are not stored yet', ['partition', 'lane']),
+    lagSeconds: metrics.gauge('lag_seconds', 'age of the oldest message of a lane that is not stored yet', [
+      'partition',
+      'lane',
+    ]),
+    bytesInFlight: metrics.gauge('bytes_in_flight', 'payload bytes that are parsed or inserted, of all partitions'),
+    window: metrics.gauge('repeat_window_size', 'identities remembered', ['partition']),
+    floor: metrics.gauge('floor', 'position up to which everything is stored', ['partition']),
+  }
+}

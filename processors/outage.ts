@@ -1,0 +1,85 @@
+// Says once that something stopped working and once that it works again, however often it is tried in between.
+import type { Log } from '#runtime/log.ts'
+
+/** One thing that can be out. */
+export class Outage {
+  readonly #log: Log
+  readonly #what: string
+  #since: number | undefined
+  #tries = 0
+
+  constructor(log: Log, what: string) {
+    this.#log = log
+    this.#what = what
+  }
+
+  /** True between a failure and the next success. */
+  get now(): boolean {
+    return this.#since !== undefined
+  }
+
+  /** Records a failed try; logs the first one. */
+  failed(error: unknown): void {
+    this.#tries++
+    if (this.#since !== undefined) return
+    this.#since = performance.now()
+    this.#log.warn({ err: error }, `${this.#what} fails; trying again until it works`)
+  }
+
+  /** Records a success; logs it when it ends an outage. */
+  over(): void {
+    if (this.#since === undefined) return
+    const seconds = Math.round((performance.now() - this.#since) / 100) / 10
+    this.#log.info({ seconds, tries: this.#tries }, `${this.#what} works again`)
+    this.#since = undefined
+    this.#tries = 0
+  }
+}
+
+/** Waits, twice as long each time up to `maxMs`, or less when `signal` aborts. */
+export class Backoff {
+  readonly #maxMs: number
+  #nextMs: number
+  readonly #firstMs: number
+
+  constructor(firstMs = 50, maxMs = 2_000) {
+    this.#firstMs = firstMs
+    this.#nextMs = firstMs
+    this.#maxMs = maxMs
+  }
+
+  /** Resolves after the next pause, or at once when aborted. */
+  async pause(signal: AbortSignal): Promise<void> {
+    const ms = this.#nextMs
+    this.#nextMs = Math.min(this.#maxMs, ms * 2)
+    await sleep(ms, signal)
+  }
+
+  reset(): void {
+    this.#nextMs = this.#firstMs
+  }
+}
+
+/** Resolves with `work`, or after `ms` without waiting for it any longer. For what is only tidier. Never rejects. */
+export async function within(ms: number, work: Promise<unknown>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  const over = new Promise<void>(resolve => {
+    timer = setTimeout(resolve, ms)
+  })
+  await Promise.race([work.catch(() => {}), over])
+  clearTimeout(timer)
+}
+
+/** Resolves after `ms`, or as soon as `signal` aborts. */
+export function sleep(ms: number, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve()
+  return new Promise(resolve => {
+    const done = (): void => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', done)
+      resolve()
+    }
+    const timer = setTimeout(done, ms)
+    signal.addEventListener('abort', done)
+  })
+}

@@ -1,0 +1,24 @@
+// The body of a trace export -> one unit for each span, in the order of the body. Spans whose ids cannot be used were reported
+// to the exporter when the request was answered and are left out here.
+import { decodeTraces } from '#proto/otlp/decode.ts'
+import type { FrameParser, Unit } from '../outcome.ts'
+import { readBatch } from './otlp/batch.ts'
+
+/** Parses an ExportTraceServiceRequest; see FrameParser. */
+export const parseTraces: FrameParser = (body, content, context) => {
+  const decoded = decodeTraces(body, content)
+  if (!decoded.ok) return { dead: 'DEAD_PARSE', reason: `${decoded.code} ${decoded.reason}` }
+  // Spans of one batch say the same about their conversation again and again: the first that does carries the capture.
+  const known = new Set<string>()
+  const units = readBatch(decoded.spans, context).map(({ event, texts, revealed }): Unit => {
+    const news = revealed !== null && !known.has(revealed.key)
+    if (revealed !== null) known.add(revealed.key)
+    return {
+      identity: { kind: 'event', id: event.event_id },
+      sessions: news ? [revealed.capture()] : [],
+      texts,
+      events: [event],
+    }
+  })
+  return { units }
+}

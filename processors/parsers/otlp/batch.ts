@@ -1,0 +1,25 @@
+// The spans of one request -> their rows. Each span is read alone, then its neighbours decide what a span cannot know: which usage is
+// a sum of others, what was said in a turn, which spans tell the same call. The same request gives the same rows for ever.
+import type { Span } from '#proto/otlp/span.ts'
+import type { FrameContext } from '../../outcome.ts'
+import { joinCalls } from './calls.ts'
+import type { SpanReading } from './reading.ts'
+import { countUsage } from './sums.ts'
+import { familiesOf } from './tree.ts'
+import { lendTexts } from './turns.ts'
+import { readSpan, rowsOf, type SpanRows } from './unit.ts'
+
+/** The rows of a batch, in its order. */
+export function readBatch(spans: readonly Span[], context: FrameContext): readonly SpanRows[] {
+  const readings = spans.map(span => readSpan(span, context))
+  settle(readings)
+  return readings.map(reading => rowsOf(reading, context))
+}
+
+/** Lets the spans of a batch decide about each other. */
+export function settle(readings: readonly SpanReading[]): void {
+  const families = familiesOf(readings)
+  joinCalls(families)
+  countUsage(families)
+  lendTexts(families)
+}

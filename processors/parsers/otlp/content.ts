@@ -1,0 +1,83 @@
+// Input and output of a span: the place that counts, and the text it becomes.
+import { isObject, readJsonText } from '#proto/json.ts'
+import type { Value } from '#proto/otlp/span.ts'
+import type { EventKind } from '#proto/rows.ts'
+import { asText, isTrusted } from './accept.ts'
+import type { Facts } from './facts.ts'
+import { displayText, type Side } from './messages.ts'
+import { isPrintedObject } from './python.ts'
+import type { Rule } from './rules.ts'
+import { insideWrapper } from './wrapped.ts'
+
+/** What a side said. `structure`: the messages themselves, when the text leaves some of them out. */
+export interface Said {
+  readonly text: string
+  readonly structure: { readonly key: string; readonly json: string } | null
+  readonly from: string
+  /** True for words of a person or a model, false for calls of tools and bodies of no known shape. */
+  readonly words: boolean
+}
+
+/** One side of a span, null when it is not there: capture is off by default in many frameworks. */
+export function contentOf(facts: Facts, kind: EventKind, side: Side): Said | null {
+  const ofTools = facts.dialects.some(dialect => dialect.wrapsTools === true) ? ofWrappedTool : ofTool
+  const found =
+    kind === 'tool' ? facts.take(`tool_${side}`, ofTools) : facts.take(side, side === 'input' ? asInput : asOutput)
+  return found?.value ?? null
+}
+
+const asInput = (value: Value, rule: Rule): Said | null => asWords(value, rule, 'input')
+const asOutput = (value: Value, rule: Rule): Said | null => asWords(value, rule, 'output')
+
+/** A text as it was sent. */
+function asSent(value: Value, rule: Rule): Said | null {
+  const text = asText(value, rule)
+  return text === null ? null : { text, structure: null, from: rule.label, words: true }
+}
+
+/** What a tool took or gave, as it was sent. */
+function ofTool(value: Value, rule: Rule): Said | null {
+  const schema = typeof rule.source === 'object' && 'values' in rule.source && isSchema(value)
+  return schema ? null : asSent(value, rule)
+}
+
+/** The same without what the framework wrapped around it; the whole stays in the metadata. */
+function ofWrappedTool(value: Value, rule: Rule): Said | null {
+  const said = ofTool(value, rule)
+  const text = said === null || isTrusted(rule) ? null : insideWrapper(value)
+  if (said === null || text === null || text === said.text) return said
+  return { ...said, text, structure: { key: rule.label, json: said.text } }
+}
+
+/** The description of a tool's parameters rather than their values. */
+function isSchema(value: Value): boolean {
+  const object = typeof value === 'string' ? readJsonText(value) : value
+  return isObject(object) && (isObject(object.properties) || object.type === 'object')
+}
+
+function asWords(value: Value, rule: Rule, side: Side): Said | null {
+  const { source } = rule
+  if (typeof source === 'object' && 'sent' in source) return asSent(value, rule)
+  const whole = asText(value, rule)
+  if (whole === null) return null
+  const shown = displayText(value, side)
+  const text = shown?.text ?? ''
+  // Messages without words have nothing to show, nor has a list that holds both sides when this one is missing.
+  const strict = typeof source === 'object' && ('words' in source || 'family' in source || 'events' in source)
+  if (text === '')
+    return strict || shown !== null ? null : { text: whole, structure: null, from: rule.label, words: false }
+  const more = whole !== text && whole !== JSON.stringify(text)
+  return {
+    text,
+    structure: more ? { key: structureKey(rule), json: whole } : null,
+    from: rule.label,
+    words: shown?.words === true && !isPrintedObject(text),
+  }
+}
+
+/** The metadata key of kept messages: the attribute they stood in, or the family without its dot. */
+function structureKey({ source, label }: Rule): string {
+  if (typeof source === 'object' && 'family' in source) return source.family.slice(0, -1)
+  if (typeof source === 'object' && 'events' in source) return Object.keys(source.events)[0] as string
+  return label
+}

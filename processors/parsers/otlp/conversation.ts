@@ -1,0 +1,92 @@
+// Whose conversation a span belongs to: the session and user it names itself, else the trace it is part of, provisionally, until
+// another span of the trace tells.
+import { conversationIdOf } from '#proto/ids.ts'
+import { jsonText } from '#proto/json.ts'
+import type { Value } from '#proto/otlp/span.ts'
+import type { SessionRow } from '#proto/rows.ts'
+import { fromMs } from '#proto/time.ts'
+import type { FrameContext } from '../../outcome.ts'
+import { MetadataBuilder } from '../metadata.ts'
+import { sessionRow } from '../rows.ts'
+import { asId, asName } from './accept.ts'
+import type { Facts } from './facts.ts'
+
+/** What a span says about its conversation. */
+export interface Belonging {
+  readonly conversationId: string
+  /** The session as it was sent; the trace id in hex while there is none. */
+  readonly sessionId: string
+  readonly provisional: boolean
+  /** '' when the span names none. */
+  readonly userId: string
+  readonly email: string
+}
+
+/** Reads session and user of a span. */
+export function belongingOf(facts: Facts, organization: string): Belonging {
+  const session = facts.take('session_id', asId)
+  const user = facts.take('user_id', asId)
+  const sessionId = session?.value ?? facts.span.traceId
+  return {
+    conversationId: conversationOf(organization, sessionId),
+    sessionId,
+    provisional: session === null,
+    userId: user?.value ?? '',
+    email: facts.find('user_email', asName)?.value ?? '',
+  }
+}
+
+/** The conversation that came last: the spans of a trace follow each other, and an id costs a hash. */
+let last = { organization: '', sessionId: '', id: '' }
+
+function conversationOf(organization: string, sessionId: string): string {
+  if (last.sessionId !== sessionId || last.organization !== organization) {
+    last = { organization, sessionId, id: conversationIdOf(organization, sessionId) }
+  }
+  return last.id
+}
+
+/** What a span says about a conversation and its user, as a capture that is built when it is new. */
+export interface Revealed {
+  /** Equal for spans that reveal the same. */
+  readonly key: string
+  readonly capture: () => SessionRow
+}
+
+/** What a span reveals: null when it names neither session nor user. Call after session and user were read. */
+export function revealedBy(facts: Facts, belonging: Belonging, context: FrameContext): Revealed | null {
+  if (belonging.provisional && belonging.userId === '') return null
+  const { span } = facts
+  const traits: [string, Value][] = []
+  const attached: [string, Value][] = []
+  let i = 0
+  for (const [key, value] of span.attributes) {
+    if (key.startsWith('user.')) traits.push([key.slice('user.'.length), value])
+    const known = facts.keys[i++]
+    const name = known?.carried ?? null
+    if (name !== null && known?.ofSpan === false && !facts.used.has(key)) attached.push([name, value])
+  }
+  const service = span.resource.attributes.get('service.name') ?? null
+  if (service !== null) attached.push(['service.name', service])
+  const { conversationId, sessionId, userId, email } = belonging
+  return {
+    key: jsonText([conversationId, userId, email, traits, attached]),
+    capture: () =>
+      sessionRow(context, {
+        source: 'otlp',
+        conversationId,
+        sessionId,
+        userId,
+        userEmail: email,
+        userData: builderOf(traits),
+        metadata: builderOf(attached),
+        startedAt: span.start ?? span.end ?? fromMs(context.receivedAtMs),
+      }),
+  }
+}
+
+function builderOf(entries: readonly (readonly [string, Value])[]): MetadataBuilder {
+  const builder = new MetadataBuilder()
+  for (const [key, value] of entries) builder.put(key, value)
+  return builder
+}

@@ -1,0 +1,35 @@
+// Did a span fail, and how. A failed status, a recorded exception, or what its framework has for it.
+import type { Value } from '#proto/otlp/span.ts'
+import { asName, asText } from './accept.ts'
+import type { Facts } from './facts.ts'
+import { Sign } from './keys.ts'
+import type { Rule } from './rules.ts'
+import { failureSigns, steering } from './signs.ts'
+
+/** A failure; type and message are '' when nothing names them. */
+export interface Failure {
+  readonly type: string
+  readonly message: string
+  /** What told. */
+  readonly by: string
+}
+
+/** The failure of a span, null when it did not fail. */
+export function failureOf(facts: Facts): Failure | null {
+  const by = markOf(facts)
+  if (by === '') return null
+  const type = facts.find('error_type', asName)?.value ?? ''
+  const message = facts.span.statusMessage || (facts.find('error_message', asMessage)?.value ?? '') || type
+  return steering.test(type) || steering.test(message) ? null : { type, message, by }
+}
+
+const asMessage = (value: Value, rule: Rule): string | null => (typeof value === 'string' ? asText(value, rule) : null)
+
+/** The sign of a failure, '' when there is none. */
+function markOf(facts: Facts): string {
+  const { span } = facts
+  if (span.statusCode === 2) return 'status'
+  if (span.events.some(event => event.name === 'exception')) return 'event exception'
+  if ((facts.signs & Sign.failure) === 0) return ''
+  return failureSigns.find(([key, test]) => test(facts.attributes.get(key) ?? null))?.[0] ?? ''
+}

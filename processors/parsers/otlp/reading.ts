@@ -1,0 +1,48 @@
+// A span while its batch is being read: what it says alone, and what its neighbours add.
+import type { Said } from './content.ts'
+import type { Belonging } from './conversation.ts'
+import type { Facts } from './facts.ts'
+import type { Failure } from './failure.ts'
+import type { SpanKind } from './kinds.ts'
+import type { Reported } from './usage.ts'
+
+/** What became of the usage that a span reports; see sums.ts. */
+export type Counting = 'counted' | 'own' | 'repeated below' | 'repeated always' | 'a step' | 'same call' | 'none'
+
+/** A text that a span took over from a span below it. */
+export interface Lent {
+  readonly said: Said
+  /** The span, in hex. */
+  readonly spanId: string
+  /** True when an agent answered. */
+  readonly agent: boolean
+}
+
+/** One span of a batch. Fields that neighbours decide are filled in later. */
+export interface SpanReading {
+  readonly facts: Facts
+  kind: SpanKind
+  readonly belonging: Belonging
+  model: string
+  provider: string
+  reported: Reported | null
+  failure: Failure | null
+  input: Said | null
+  output: Said | null
+  counting: Counting
+  /** Texts that came from a span below, by side. */
+  readonly lent: { input: Lent | null; output: Lent | null }
+  /** The span that stands for the same call of a tool or a model, in hex; '' when this one does. */
+  sameAs: string
+}
+
+/** Gives a span the text of another. The messages themselves stay with the span that had them, a body of its own with it. */
+export function lend(to: SpanReading, side: 'input' | 'output', from: SpanReading, agent = false): void {
+  const said = from[side]
+  if (said === null) return
+  const { spanId } = from.facts.span
+  to.lent[side] = { said, spanId, agent }
+  const own = to[side]
+  const structure = own === null ? null : (own.structure ?? { key: own.from, json: own.text })
+  to[side] = { ...said, structure, from: `${said.from} of span ${spanId}` }
+}

@@ -1,0 +1,8 @@
+// Which parser reads which kind of frame.
+import type { Parsers } from './block.ts'
+import { parseTraces } from './parsers/otlp.ts'
+import { parseEvent, parseSession } from './parsers/sdk.ts'
+import { parseVoice } from './parsers/voice.ts'
+
+/** The parsers of this build. */
+export const parsers: Parsers = { session: parseSession, event: parseEvent, voice: parseVoice, otlp: parseTraces }

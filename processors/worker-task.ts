@@ -1,0 +1,77 @@
+// The task of a worker thread: a range of raw messages comes in, encoded blocks go out. In between the owner is asked, through a
+// port, which units are repeats: the window is the owner's, and only the owner knows the order of ranges.
+import { once } from 'node:events'
+import type { MessagePort } from 'node:worker_threads'
+import { Piscina } from 'piscina'
+import type { BlockInput, DeadLetter, Parsers } from './block.ts'
+import { encodeRange, NewerEnvelope, parseRange } from './block.ts'
+import type { EncodedBlock } from './encoder.ts'
+import { createJsonEncoder } from './encoder.ts'
+import type { OrdinalRun } from './protocol.ts'
+
+/** A task. */
+export interface WorkerTask {
+  readonly input: BlockInput
+  /** Given when an intent already says them; else asked for through `port`. */
+  readonly repeats: readonly OrdinalRun[] | null
+  readonly port: MessagePort
+  /** [frames begun, message, frame] in shared memory. */
+  readonly progress: Int32Array
+}
+
+/** A finished task, or the refusal to pass a message of a newer version. */
+export type WorkerResult =
+  | {
+      readonly blocks: readonly EncodedBlock[]
+      readonly dead: readonly DeadLetter[]
+      readonly units: number
+      readonly classes: Readonly<Record<string, number>>
+      readonly readings: Readonly<Record<string, string>>
+      readonly unpriced: Readonly<Record<string, number>>
+      /** Milliseconds of work, without the wait for the owner. */
+      readonly workMs: number
+    }
+  | { readonly newer: string }
+
+/** The task function over a set of parsers. */
+export function createWorker(use: Parsers): (task: WorkerTask) => Promise<WorkerResult> {
+  return async ({ input, repeats, port, progress }) => {
+    const startedAt = performance.now()
+    try {
+      const parsed = parseRange(input, use, (message, frame) => {
+        Atomics.store(progress, 1, message)
+        Atomics.store(progress, 2, frame)
+        Atomics.add(progress, 0, 1)
+      })
+      const parsedAt = performance.now()
+      // -1: no frame is being parsed any more.
+      Atomics.store(progress, 1, -1)
+      const answer = once(port, 'message')
+      port.postMessage(parsed.prints)
+      const [judged] = (await answer) as [readonly OrdinalRun[]]
+      const resumedAt = performance.now()
+      const blocks = encodeRange(parsed, input, repeats ?? judged, createJsonEncoder())
+      const workMs = parsedAt - startedAt + (performance.now() - resumedAt)
+      const { dead, classes, readings, unpriced, units } = parsed
+      return moved({ blocks, dead, units: units.length, classes, readings, unpriced, workMs })
+    } catch (error) {
+      if (error instanceof NewerEnvelope) return { newer: error.message }
+      throw error
+    } finally {
+      port.close()
+    }
+  }
+}
+
+/** The result with its buffers handed over instead of copied. */
+function moved(result: Extract<WorkerResult, { blocks: unknown }>): WorkerResult {
+  const buffers = [...result.blocks.map(block => block.body.buffer), ...result.dead.map(letter => letter.bytes.buffer)]
+  return Piscina.move({
+    get [Piscina.transferableSymbol]() {
+      return buffers
+    },
+    get [Piscina.valueSymbol]() {
+      return result
+    },
+  } as unknown as ArrayBuffer) as unknown as WorkerResult
+}
