@@ -1,0 +1,59 @@
+// Stored rows -> the shapes of answers: names, units, nulls.
+import type { EventRow, Preview } from '#proto/dashboard/shared.ts'
+import { NIL_UUID } from '#proto/ids.ts'
+import { Present } from '#proto/rows.ts'
+import type { EventRecord } from './reads/events.ts'
+import type { SessionState } from './reads/sessions.ts'
+import type { Lenders, TextSource, Texts } from './reads/texts.ts'
+
+const NS_PER_MS = 1_000_000
+
+/** An event without its texts. */
+export type EventHead = Omit<EventRow, keyof Texts | 'preview'>
+
+/** Texts that were not asked for. */
+export const NO_TEXTS: Texts = { input: null, output: null, input_truncated: false, output_truncated: false }
+
+/** Beginnings of an event's texts, or of those that its lenders have. */
+export function previewOf(event: TextSource, { input = event, output = event }: Lenders = {}): Preview {
+  return {
+    first_input: (input.present & Present.input) > 0 ? input.input_preview : null,
+    last_output: (output.present & Present.output) > 0 ? output.output_preview : null,
+  }
+}
+
+/** ISO 8601 as the store answers, without the digits that say nothing: whole milliseconds keep three. */
+export function isoTime(stored: string): string {
+  return stored.replace(/(\.\d{3})0+Z$/, '$1Z')
+}
+
+/** Whole nanoseconds in text to milliseconds; null when not known. */
+export function latencyMs(durationNs: string): number | null {
+  const ns = Number(durationNs)
+  return ns < 0 ? null : ns / NS_PER_MS
+}
+
+/** The id under which a session was sent. */
+export function sessionIdOf(row: { readonly session_id: string; readonly conversation_id: string }): string {
+  return row.session_id || row.conversation_id
+}
+
+/** An event for a list; its user is its own, or the conversation's. */
+export function eventHead(event: EventRecord, session: SessionState | undefined): EventHead {
+  return {
+    event_id: event.event_id,
+    session_id: sessionIdOf(event),
+    timestamp: isoTime(event.ts),
+    primitive_name: event.name,
+    primitive_type: primitiveType(event),
+    success: event.failed === 0,
+    latency: latencyMs(event.duration_ns),
+    user_id: event.user_id || session?.user_id || null,
+    metadata: event.metadata,
+    parent_id: event.parent_id === NIL_UUID ? null : event.parent_id,
+  }
+}
+
+function primitiveType({ kind }: EventRecord): EventRow['primitive_type'] {
+  return kind === 'tool' || kind === 'resource' || kind === 'prompt' ? kind : ''
+}

@@ -1,0 +1,123 @@
+// Credential headers -> who asks, and for which organization. Asks the control view only: no I/O, and a revoked key or token
+// stops working within the view's latency.
+import type { CryptoKey } from 'jose'
+import { importJWK, jwtVerify } from 'jose'
+import { TOKEN_AUDIENCE, TOKEN_ISSUER } from '#control/admin.ts'
+import type { Organization, SigningKey, User } from '#control/records.ts'
+import { API_KEY_FORMAT, hashApiKey } from '#control/records.ts'
+import type { ControlView } from '#control/view.ts'
+import { ParleyError } from '#proto/errors.ts'
+import { isUuid } from '#proto/ids.ts'
+
+/** Request headers as Node gives them. */
+export type Headers = Readonly<Record<string, string | string[] | undefined>>
+
+/** Who asks: an API key of one organization, or a user with the organization chosen last. */
+export type Principal =
+  | { readonly kind: 'key'; readonly organization: string }
+  | { readonly kind: 'user'; readonly user: User; readonly chosen: string | undefined }
+
+/** The two questions of every dashboard request. */
+export interface Authenticator {
+  /** @throws ParleyError AUTH_CREDENTIAL_MISSING or AUTH_CREDENTIAL_INVALID (401). */
+  principalOf(headers: Headers, allowed: 'bearer' | 'any'): Promise<Principal>
+  /**
+   * The organization of a request: the explicit one (`named` in query or body, or x-org-id), else that of the credential.
+   * @throws ParleyError AUTH_ORG_INVALID or AUTH_ORG_INACTIVE (401), AUTH_FORBIDDEN (403), AUTH_ORG_AMBIGUOUS (400),
+   * QRY_NOT_FOUND (404) when the credential's organization is gone.
+   */
+  organizationOf(principal: Principal, headers: Headers, named?: string): Organization
+}
+
+/** Seconds that clocks of one deployment may differ. */
+const CLOCK_TOLERANCE_S = 5
+const BEARER = /^Bearer +([\w.~+/-]+=*)$/i
+
+/** An authenticator over the live copy of the control plane. */
+export function createAuthenticator(view: ControlView): Authenticator {
+  const keys = new Map<string, { record: SigningKey; key: CryptoKey | Uint8Array }>()
+
+  /** The public half of a signing key; the private one would verify as well, but has no business in here. */
+  const publicKey = async (kid: string | undefined): Promise<CryptoKey | Uint8Array> => {
+    const record = kid === undefined ? undefined : view.signingKey(kid)
+    if (record === undefined) throw new ParleyError('AUTH_CREDENTIAL_INVALID')
+    const cached = keys.get(record.kid)
+    // The view makes a new object for every change of a record, so identity tells a changed key from the cached one.
+    if (cached?.record === record) return cached.key
+    const { d: _private, ...jwk } = record.jwk
+    const key = await importJWK(jwk, record.alg)
+    keys.set(record.kid, { record, key })
+    return key
+  }
+
+  const userOf = async (token: string): Promise<Principal> => {
+    let claims: { sub?: string; org_id?: unknown }
+    try {
+      const { payload } = await jwtVerify(token, header => publicKey(header.kid), {
+        issuer: TOKEN_ISSUER,
+        audience: TOKEN_AUDIENCE,
+        // Pinned: the token's own header must not choose how it is checked.
+        algorithms: ['ES256'],
+        requiredClaims: ['sub', 'iat', 'exp'],
+        clockTolerance: CLOCK_TOLERANCE_S,
+      })
+      claims = payload
+    } catch (cause) {
+      throw new ParleyError('AUTH_CREDENTIAL_INVALID', undefined, { cause })
+    }
+    const user = view.user(claims.sub ?? '')
+    if (user === undefined) throw new ParleyError('AUTH_CREDENTIAL_INVALID')
+    return { kind: 'user', user, chosen: typeof claims.org_id === 'string' ? claims.org_id : undefined }
+  }
+
+  return {
+    principalOf: async (headers, allowed) => {
+      const { authorization } = headers
+      if (authorization !== undefined) {
+        const token = BEARER.exec(String(authorization))?.[1]
+        if (token === undefined) throw new ParleyError('AUTH_CREDENTIAL_INVALID')
+        return userOf(token)
+      }
+      const apiKey = headers['x-api-key']
+      if (apiKey === undefined || apiKey === '') throw new ParleyError('AUTH_CREDENTIAL_MISSING')
+      if (allowed === 'bearer')
+        throw new ParleyError('AUTH_CREDENTIAL_INVALID', 'this endpoint takes a bearer token only')
+      const text = String(apiKey)
+      const record = API_KEY_FORMAT.test(text) ? view.apiKey(hashApiKey(text)) : undefined
+      if (record === undefined) throw new ParleyError('AUTH_CREDENTIAL_INVALID')
+      return { kind: 'key', organization: record.organization }
+    },
+    organizationOf: (principal, headers, named) => {
+      const id = explicit(headers, named) ?? implied(view, principal)
+      const access =
+        principal.kind === 'key' ? principal.organization === id : view.membership(id, principal.user.id) !== undefined
+      if (!access) throw new ParleyError('AUTH_FORBIDDEN')
+      const organization = view.organization(id)
+      if (organization === undefined) throw new ParleyError('QRY_NOT_FOUND', 'the organization does not exist')
+      if (!organization.active) throw new ParleyError('AUTH_ORG_INACTIVE')
+      return organization
+    },
+  }
+}
+
+/** The organization that the request names, in lower case. */
+function explicit(headers: Headers, named: string | undefined): string | undefined {
+  const header = headers['x-org-id']
+  const inHeader = header === undefined || header === '' ? undefined : String(header).toLowerCase()
+  if (inHeader !== undefined && !isUuid(inHeader)) throw new ParleyError('AUTH_ORG_INVALID')
+  const inRequest = named?.toLowerCase()
+  if (inRequest !== undefined && inHeader !== undefined && inRequest !== inHeader) {
+    throw new ParleyError('AUTH_ORG_AMBIGUOUS', 'org_id and x-org-id differ', { field: 'org_id' })
+  }
+  return inRequest ?? inHeader
+}
+
+/** The organization that the credential stands for. */
+function implied(view: ControlView, principal: Principal): string {
+  if (principal.kind === 'key') return principal.organization
+  if (principal.chosen !== undefined) return principal.chosen
+  const memberships = view.membershipsOf(principal.user.id)
+  const only = memberships.length === 1 ? memberships[0] : undefined
+  if (only === undefined) throw new ParleyError('AUTH_ORG_AMBIGUOUS')
+  return only.organization
+}

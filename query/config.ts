@@ -1,0 +1,42 @@
+// The settings of the query node.
+import { pricesFile, secretKeys } from '#runtime/config.ts'
+import { choice, integer, text } from '#runtime/settings.ts'
+
+/** Declared as data; the README's table is compared with it. */
+export const querySettings = {
+  host: text('PARLEY_QUERY_HOST', 'address the query node listens on', '127.0.0.1'),
+  port: integer('PARLEY_QUERY_PORT', 'port of the query node; 0 picks a free one and logs it', {
+    default: 0,
+    min: 0,
+    max: 65535,
+  }),
+  maxBodyBytes: integer('PARLEY_QUERY_MAX_BODY_BYTES', 'largest request body of a dashboard request', {
+    default: 1024 * 1024,
+    min: 1024,
+    max: 64 * 1024 * 1024,
+  }),
+  maxSeconds: integer('PARLEY_QUERY_MAX_SECONDS', 'time one store query may take', { default: 20, min: 1, max: 600 }),
+  maxMemoryMb: integer('PARLEY_QUERY_MAX_MEMORY_MB', 'memory one store query may take, in MiB', {
+    default: 1024,
+    min: 64,
+    max: 1024 * 1024,
+  }),
+  connections: integer('PARLEY_QUERY_STORE_CONNECTIONS', 'store queries that run at once', {
+    default: 16,
+    min: 1,
+    max: 1000,
+  }),
+  organizationQueries: integer(
+    'PARLEY_QUERY_ORGANIZATION_QUERIES',
+    'store queries of one organization that run at once; more wait their turn',
+    { default: 8, min: 1, max: 1000 },
+  ),
+  checkResponses: choice(
+    'PARLEY_QUERY_CHECK_RESPONSES',
+    'compare every answer with its schema, for tests and development',
+    ['off', 'on'],
+    'off',
+  ),
+  prices: pricesFile,
+  secretKeys,
+} as const

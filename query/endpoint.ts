@@ -1,0 +1,227 @@
+// What an endpoint is, and how every one runs: who asks (401) -> for which organization (403) -> is the request well formed (400)
+// -> the work -> an answer of the declared shape. No socket in sight: the server hands in plain values.
+import type { KV } from '@nats-io/kv'
+import type { Static, TSchema } from 'typebox'
+import Type from 'typebox'
+import type { Organization } from '#control/records.ts'
+import type { Frame } from '#proto/envelope.ts'
+import type { ErrorCode } from '#proto/errors.ts'
+import { isParleyError, ParleyError } from '#proto/errors.ts'
+import { isUuid } from '#proto/ids.ts'
+import type { PriceList } from '#proto/prices.ts'
+import type { Log } from '#runtime/log.ts'
+import type { Metrics } from '#runtime/metrics.ts'
+import type { StoredRanges } from '#streams/blocks.ts'
+import type { PayloadPosition } from '#streams/payloads.ts'
+import type { Authenticator, Headers, Principal } from './auth.ts'
+import type { OpenReader, Reader } from './reader.ts'
+import type { Checker } from './validate.ts'
+import { createChecker } from './validate.ts'
+
+/** Payloads by where they stand. */
+export type Payloads = (position: PayloadPosition) => Promise<Frame | null>
+
+/** What the work of an endpoint is given. */
+export interface Call {
+  readonly organization: Organization
+  readonly principal: Principal
+  readonly reader: Reader
+  /** The control plane's bucket, for records that the dashboard keeps. */
+  readonly records: KV
+  /** What has just been stored. */
+  readonly stored: StoredRanges
+  /** The price list of this installation. */
+  readonly prices: PriceList
+  /** A payload as it was sent; null when it is no longer held. */
+  readonly payloads: Payloads
+  /** Values of the path's `{names}`; an `{id}` is a uuid in lower case. */
+  readonly params: Readonly<Record<string, string>>
+  /** The instant that rolling windows end at: one for the whole request. */
+  readonly nowMs: number
+  readonly log: Log
+  /** Aborted when the client goes away or the node stops; reads are cancelled by themselves. */
+  readonly signal: AbortSignal
+}
+
+/** Response of an endpoint that answers with a stream of text: chunks are taken as fast as the client reads them. */
+export const Chunks = Type.Unsafe<AsyncIterable<string>>({ type: 'string' })
+
+/** One endpoint. Its file holds path, shapes, SQL and rows. */
+export interface Endpoint<Request extends TSchema = TSchema, Response extends TSchema = TSchema> {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
+  /** May hold `{names}`. */
+  readonly path: string
+  /** `any`: bearer token or API key. */
+  readonly auth: 'bearer' | 'any'
+  /** One sentence of documentation. */
+  readonly about: string
+  /** Shape of the JSON body, of a GET's query string; none = it is not read. */
+  readonly request?: Request
+  readonly response: Response
+  /** 200 unless said otherwise; 204 has no body. */
+  readonly status?: 200 | 201 | 204
+  /** JSON unless said otherwise; everything else is a stream, whose `response` is `Chunks`. */
+  readonly produces?: 'text/csv' | 'text/event-stream'
+  /** Codes that it answers beside those of every endpoint. */
+  readonly errors?: readonly ErrorCode[]
+  work(call: Call, request: Static<Request>): Promise<Static<Response>>
+}
+
+/** Keeps the types of an endpoint's shapes inside its file. */
+export function endpoint<const Request extends TSchema, const Response extends TSchema>(
+  definition: Endpoint<Request, Response>,
+): Endpoint {
+  return definition as unknown as Endpoint
+}
+
+/** A request without its transport. */
+export interface PlainRequest {
+  readonly id: string
+  readonly headers: Headers
+  /** The body's bytes; empty when there was none. */
+  readonly body: Uint8Array
+  readonly query: unknown
+  readonly params: Readonly<Record<string, string>>
+  /** Aborted when the client goes away or the node stops. */
+  readonly signal: AbortSignal
+}
+
+/** What runs an endpoint: resolves with the answer's value, rejects with a ParleyError. */
+export type Run = (request: PlainRequest) => Promise<unknown>
+
+/** What running needs. */
+export interface RunnerOptions {
+  readonly authenticator: Authenticator
+  readonly openReader: OpenReader
+  readonly records: KV
+  readonly stored: StoredRanges
+  readonly prices: PriceList
+  readonly payloads: Payloads
+  readonly metrics: Metrics
+  readonly log: Log
+  /** Compare every answer with its schema, and every error with the codes that are declared. */
+  readonly checkResponses: boolean
+  readonly clock?: () => number
+}
+
+/** Makes the runner of endpoints; schemas are compiled once, when an endpoint is bound. */
+export function createRunner(options: RunnerOptions): (endpoint: Endpoint) => Run {
+  const clock = options.clock ?? Date.now
+  const requests = options.metrics.counter('query_requests_total', 'requests by endpoint and status', [
+    'endpoint',
+    'status',
+  ])
+  const seconds = options.metrics.histogram(
+    'query_request_seconds',
+    'time from request to answer',
+    [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
+    ['endpoint'],
+  )
+  return endpoint => {
+    const name = endpoint.path
+    const request = endpoint.request && createChecker(endpoint.request)
+    const response =
+      options.checkResponses && endpoint.produces === undefined ? createChecker(endpoint.response) : undefined
+    const declared = options.checkResponses ? new Set(codesOf(endpoint)) : undefined
+    const run = async (plain: PlainRequest): Promise<unknown> => {
+      const principal = await options.authenticator.principalOf(plain.headers, endpoint.auth)
+      const organization = options.authenticator.organizationOf(principal, plain.headers)
+      const params = readParams(plain.params)
+      const value = request?.read(endpoint.method === 'GET' ? { ...(plain.query as object) } : parseBody(plain.body))
+      const log = options.log.child({ request: plain.id, organization: organization.id })
+      const { signal } = plain
+      const reader = options.openReader(organization.id, signal)
+      const { records, stored, prices, payloads } = options
+      const call: Call = {
+        organization,
+        principal,
+        reader,
+        records,
+        stored,
+        prices,
+        payloads,
+        params,
+        nowMs: clock(),
+        log,
+        signal,
+      }
+      const answer = await endpoint.work(call, value)
+      if (response) requireShape(response, answer, name)
+      return answer
+    }
+    return async plain => {
+      const end = seconds.startTimer({ endpoint: name })
+      try {
+        const answer = await run(plain)
+        requests.inc({ endpoint: name, status: String(endpoint.status ?? 200) })
+        return answer
+      } catch (error) {
+        if (declared && isParleyError(error) && !declared.has(error.code)) {
+          throw new ParleyError('BUG', `${name} answers ${error.code}, which it does not declare`, { cause: error })
+        }
+        requests.inc({ endpoint: name, status: statusOf(error) })
+        throw error
+      } finally {
+        end()
+      }
+    }
+  }
+}
+
+/** Codes that every endpoint may answer. */
+const COMMON: readonly ErrorCode[] = [
+  'AUTH_CREDENTIAL_MISSING',
+  'AUTH_CREDENTIAL_INVALID',
+  'AUTH_ORG_INVALID',
+  'AUTH_ORG_INACTIVE',
+  'AUTH_FORBIDDEN',
+  'AUTH_ORG_AMBIGUOUS',
+  // The credential's organization is gone.
+  'QRY_NOT_FOUND',
+  'QRY_CANCELLED',
+  'STREAM_CONFLICT',
+  'INTERNAL',
+  'BUG',
+]
+const OF_BODIES: readonly ErrorCode[] = [
+  'REQ_BODY_TOO_LARGE',
+  'REQ_BODY_INVALID',
+  'REQ_JSON_INVALID',
+  'REQ_TYPE_UNSUPPORTED',
+]
+const OF_STORE: readonly ErrorCode[] = ['QRY_STORE_FAILED', 'QRY_LIMIT']
+
+/** Every code that an endpoint may answer. */
+export function codesOf(endpoint: Endpoint): readonly ErrorCode[] {
+  const invalid: readonly ErrorCode[] = endpoint.path.includes('{') ? ['REQ_BODY_INVALID'] : []
+  const more = endpoint.errors ?? []
+  return [...new Set([...COMMON, ...OF_STORE, ...(endpoint.request ? OF_BODIES : invalid), ...more])]
+}
+
+/** @throws ParleyError REQ_BODY_INVALID for an `{id}` that is no uuid. */
+function readParams(params: PlainRequest['params']): Call['params'] {
+  const { id } = params
+  if (id === undefined) return params
+  if (!isUuid(id)) throw new ParleyError('REQ_BODY_INVALID', 'id must be a uuid', { field: 'id' })
+  return { ...params, id: id.toLowerCase() }
+}
+
+function statusOf(error: unknown): string {
+  if (!isParleyError(error)) return '500'
+  return error.code === 'QRY_CANCELLED' ? 'cancelled' : String(error.status)
+}
+
+/** An absent body stands for "all defaults". */
+function parseBody(body: Uint8Array): unknown {
+  if (body.length === 0) return {}
+  try {
+    return JSON.parse(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8'))
+  } catch (cause) {
+    throw new ParleyError('REQ_JSON_INVALID', undefined, { cause })
+  }
+}
+
+function requireShape(response: Checker<unknown>, answer: unknown, name: string): void {
+  const fault = response.fault(answer)
+  if (fault) throw new ParleyError('BUG', `the answer of ${name}: ${fault.field} ${fault.expected}`)
+}

@@ -1,0 +1,28 @@
+// POST /dashboard/api/conversation-detail: messages and spans of a conversation in one call.
+import { ConversationDetailResponse, ConversationMessagesRequest } from '#proto/dashboard/conversations.ts'
+import type { Call } from '../../endpoint.ts'
+import { endpoint } from '../../endpoint.ts'
+import { createMissing } from '../../missing.ts'
+import { findConversation } from './find.ts'
+import { readConversation } from './messages.ts'
+import { readSpans } from './spans.ts'
+
+export const conversationDetail = endpoint({
+  method: 'POST',
+  path: '/dashboard/api/conversation-detail',
+  auth: 'any',
+  about: 'The bodies of conversation-messages and conversation-spans; a half that fails says so instead.',
+  request: ConversationMessagesRequest,
+  response: ConversationDetailResponse,
+  work: async (call, request) => {
+    const conversation = await findConversation(call.reader, request.conversation_id)
+    const [messages, spans] = await Promise.all([
+      half(call, readConversation(call.reader, conversation)),
+      half(call, readSpans(call.reader, conversation)),
+    ])
+    return { messages, spans }
+  },
+})
+
+const half = <T>(call: Call, reading: Promise<T>): Promise<T | { error: string }> =>
+  createMissing(call).orElse<T | { error: string }>(reading, { error: 'The store could not answer' })

@@ -1,0 +1,46 @@
+// POST /dashboard/api/command-center-summary: figures, conversations, failures and tools in one call.
+import { CommandCenterSummary } from '#proto/dashboard/metrics.ts'
+import type { QueryFilters as Filters } from '#proto/dashboard/shared.ts'
+import { QueryFilters } from '#proto/dashboard/shared.ts'
+import type { Call } from '../../endpoint.ts'
+import { endpoint } from '../../endpoint.ts'
+import { createMissing } from '../../missing.ts'
+import { readErrors } from '../errors/list.ts'
+import { askedTools } from '../tools/filters.ts'
+import { readToolStats } from '../tools/stats.ts'
+import { readStories } from '../user-stories/list.ts'
+import { readMetrics } from './metrics.ts'
+
+/** Conversations of a page of user stories at most. */
+const STORIES_MAX = 100
+
+export const commandCenterSummary = endpoint({
+  method: 'POST',
+  path: '/dashboard/api/command-center-summary',
+  auth: 'any',
+  about: 'The bodies of dashboard, user-stories, errors and tool-stats in one call; what fails is left out and named.',
+  request: QueryFilters,
+  response: CommandCenterSummary,
+  work: async (call, request) => {
+    const failed: ('user_stories' | 'errors' | 'tool_stats')[] = []
+    const part = async <T, E>(name: (typeof failed)[number], reading: Promise<T>, empty: E): Promise<T | E> => {
+      const missing = createMissing(call)
+      const value = await missing.orElse<T | E>(reading, empty)
+      if (missing.any()) failed.push(name)
+      return value
+    }
+    const [metrics, user_stories, errors, tool_stats] = await Promise.all([
+      readMetrics(call, request),
+      part('user_stories', stories(call, request), {}),
+      part('errors', readErrors(call, request), {}),
+      part('tool_stats', readToolStats(call, askedTools(call, request)), []),
+    ])
+    const partial_data = failed.length > 0 || ('partial_data' in user_stories && user_stories.partial_data)
+    return { metrics, user_stories, errors, tool_stats, partial_data, failed_parts: failed.sort() }
+  },
+})
+
+function stories(call: Call, { cursor: _ofErrors, ...request }: Filters) {
+  const page_size = Math.min(request.page_size, STORIES_MAX)
+  return readStories(call, { ...request, page_size, sort: 'newest', exclude_io: true, allow_limited_preview: false })
+}

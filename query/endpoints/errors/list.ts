@@ -1,0 +1,57 @@
+// POST /dashboard/api/errors: failed events, newest first.
+import type { ErrorRow } from '#proto/dashboard/errors.ts'
+import { ERROR_MESSAGE_ROW_BYTES, ErrorsResponse } from '#proto/dashboard/errors.ts'
+import { QueryFilters } from '#proto/dashboard/shared.ts'
+import type { Call } from '../../endpoint.ts'
+import { endpoint } from '../../endpoint.ts'
+import { pageOf } from '../../page.ts'
+import type { EventRecord } from '../../reads/events.ts'
+import { positionOf } from '../../reads/events.ts'
+import type { Texts } from '../../reads/texts.ts'
+import { pageKeys, readRows } from '../raw-logs/list.ts'
+
+export const errorsList = endpoint({
+  method: 'POST',
+  path: '/dashboard/api/errors',
+  auth: 'any',
+  about: 'Failed events, newest first, with type, message and severity of the failure.',
+  request: QueryFilters,
+  response: ErrorsResponse,
+  work: readErrors,
+})
+
+/** The body of the endpoint. */
+export async function readErrors(call: Call, request: QueryFilters) {
+  const found = await pageKeys(call, { ...request, success: false })
+  const rows = await readRows(call, found.slice(0, request.page_size), false)
+  return {
+    errors: rows.map(({ row, record, texts }): ErrorRow => ({ ...row, ...failureOf(record, texts) })),
+    ...pageOf(request, found, positionOf),
+  }
+}
+
+/** What a failed event says of its failure: the exception's message, else its output. */
+export function failureOf(
+  record: EventRecord,
+  texts: Texts,
+): Pick<ErrorRow, 'error_type' | 'error_message' | 'severity'> {
+  return {
+    error_type: record.error_type,
+    error_message: record.error_message || cut(texts.output ?? record.output_preview),
+    severity: severityOf(record),
+  }
+}
+
+function severityOf({ kind }: EventRecord): ErrorRow['severity'] {
+  if (kind === 'agent') return 'critical'
+  return kind === 'tool' || kind === 'llm' ? 'error' : 'warning'
+}
+
+/** At most 2 KiB, on a character. */
+function cut(text: string): string {
+  const bytes = Buffer.from(text)
+  if (bytes.length <= ERROR_MESSAGE_ROW_BYTES) return text
+  let end = ERROR_MESSAGE_ROW_BYTES
+  while (((bytes[end] ?? 0) & 0xc0) === 0x80) end--
+  return bytes.toString('utf8', 0, end)
+}

@@ -1,0 +1,111 @@
+// GET /dashboard/api/live: new events as they are stored, as server-sent events.
+//   {"type":"start"}                 where the stream begins; its id is the place to go on from
+//   {"type":"event","event":{…}}     an event without its texts, with their beginnings
+//   {"type":"skipped"}               more was stored at once than is shown: raw-logs has it
+//   {"type":"gap"}                   `after` is too long ago: raw-logs has what lies between
+// An id stands in the last frame of a step, so who goes on from it misses nothing and may see events of one step twice.
+import type { LiveRequest } from '#proto/dashboard/live.ts'
+import { LIVE_EVENTS_MAX, LiveRequest as Request } from '#proto/dashboard/live.ts'
+import { NIL_UUID } from '#proto/ids.ts'
+import type { StoredRange } from '#streams/blocks.ts'
+import { eventHead, previewOf } from '../../answers.ts'
+import type { Call } from '../../endpoint.ts'
+import { Chunks, endpoint } from '../../endpoint.ts'
+import type { Conditions } from '../../filters.ts'
+import { allOf, andAll, eventConditions, NOTHING } from '../../filters.ts'
+import type { Parameters } from '../../reader.ts'
+import type { EventRecord } from '../../reads/events.ts'
+import { EVENT_COLUMNS } from '../../reads/events.ts'
+import { readSessions } from '../../reads/sessions.ts'
+import { OURS } from '../../reads/sql.ts'
+import { frame, framed, heartbeat } from '../../sse.ts'
+import { successCondition } from '../raw-logs/filters.ts'
+
+const HEARTBEAT_MS = 15_000
+/** Ranges that one query looks into. */
+const RANGES_MAX = 100
+
+export const live = endpoint({
+  method: 'GET',
+  path: '/dashboard/api/live',
+  auth: 'any',
+  about: 'New events as they are stored, as server-sent events; goes on after an id.',
+  request: Request,
+  response: Chunks,
+  produces: 'text/event-stream',
+  work: async (call, request) => framed(frames(call, request)),
+})
+
+async function* frames(call: Call, request: LiveRequest): AsyncGenerator<string> {
+  const { stored, signal } = call
+  const conditions = conditionsOf(request)
+  yield ': open\n\n'
+  await Promise.race([stored.ready, new Promise(resolve => signal.addEventListener('abort', resolve, { once: true }))])
+  const asked = request.after === undefined ? stored.last() : Number(request.after)
+  // A place ahead of the stream is one of another installation.
+  let at = Math.min(asked, stored.last())
+  yield frame({ type: 'start' }, at)
+  if (stored.after(at).gap) yield frame({ type: 'gap' })
+  while (!signal.aborted) {
+    const ranges = stored.after(at).ranges.slice(0, RANGES_MAX)
+    const last = ranges.at(-1)
+    if (last === undefined) {
+      const before = stored.last()
+      await stored.changed(signal, HEARTBEAT_MS)
+      if (stored.last() === before && !signal.aborted) yield heartbeat(at)
+      continue
+    }
+    yield* step(call, ranges, conditions, last.position)
+    at = last.position
+  }
+}
+
+/** What some ranges hold for the organization, in the order of the streams. */
+async function* step(
+  call: Call,
+  ranges: readonly StoredRange[],
+  conditions: Conditions,
+  id: number,
+): AsyncGenerator<string> {
+  const found = await readRanges(call, ranges, conditions)
+  const records = found.slice(0, LIVE_EVENTS_MAX).reverse()
+  const sessions = await readSessions(call.reader, [...new Set(records.map(record => record.conversation_id))])
+  if (found.length > LIVE_EVENTS_MAX) yield frame({ type: 'skipped' })
+  for (const [i, record] of records.entries()) {
+    const event = { ...eventHead(record, sessions.get(record.conversation_id)), preview: previewOf(record) }
+    yield frame({ type: 'event', event }, i === records.length - 1 ? id : undefined)
+  }
+}
+
+function conditionsOf({ success, conversation_id, after: _after, ...filters }: LiveRequest): Conditions {
+  const conversation: Conditions =
+    conversation_id === undefined
+      ? NOTHING
+      : { sql: ['conversation_id = {conversation:UUID}'], parameters: { conversation: conversation_id } }
+  const outcome = success === undefined ? NOTHING : successCondition(success === 'true')
+  return allOf(eventConditions({ time_range: 'all', ...filters }), conversation, outcome)
+}
+
+/** Rows of ranges as they came first: not what corrections wrote. Newest first, one more than is shown. */
+async function readRanges(
+  { reader }: Call,
+  ranges: readonly StoredRange[],
+  conditions: Conditions,
+): Promise<EventRecord[]> {
+  const parameters: Record<string, Parameters[string]> = { ...conditions.parameters }
+  const places = ranges.map(({ partition, generation, from, to }, i) => {
+    parameters[`range_${i}`] = [partition, generation, from, to]
+    const part = (n: number): string => `{range_${i}:Array(UInt64)}[${n}]`
+    return `(origin_sequence BETWEEN ${part(3)} AND ${part(4)} AND origin_partition = ${part(1)} AND origin_generation = ${part(2)})`
+  })
+  return reader.read<EventRecord>(
+    'live',
+    `SELECT ${EVENT_COLUMNS}
+    FROM events
+    WHERE ${OURS} AND sign = 1 AND move_id = toUUID('${NIL_UUID}') AND (${places.join('\n      OR ')})${andAll(conditions.sql)}
+    ORDER BY origin_partition DESC, origin_sequence DESC, origin_frame DESC, origin_index DESC
+    LIMIT 1 BY event_id
+    LIMIT ${LIVE_EVENTS_MAX + 1}`,
+    parameters,
+  )
+}

@@ -1,0 +1,34 @@
+// POST /dashboard/api/event-io: the whole input and output of one event.
+import { EventIoRequest, EventIoResponse } from '#proto/dashboard/raw-logs.ts'
+import { ParleyError } from '#proto/errors.ts'
+import { sessionIdOf } from '../../answers.ts'
+import { endpoint } from '../../endpoint.ts'
+import { findEvent, readEvents } from '../../reads/events.ts'
+import { readLendersOf } from '../../reads/lenders.ts'
+import { readTexts } from '../../reads/texts.ts'
+
+export const eventIo = endpoint({
+  method: 'POST',
+  path: '/dashboard/api/event-io',
+  auth: 'any',
+  about: 'Input and output of one event, uncut; null where nothing was captured.',
+  request: EventIoRequest,
+  response: EventIoResponse,
+  work: async ({ reader }, request) => {
+    const key = await findEvent(reader, request.event_id)
+    const [event] = key === undefined ? [] : await readEvents(reader, [key])
+    if (event === undefined) throw new ParleyError('QRY_NOT_FOUND', 'no such event', { field: 'event_id' })
+    const lenders = await readLendersOf(reader, event)
+    const texts = await readTexts(reader, [event], Number.POSITIVE_INFINITY, lenders)
+    const { input, output } = texts.get(event.event_id) ?? {}
+    const { input: from = event, output: to = event } = lenders.get(event.event_id) ?? {}
+    return {
+      event_id: event.event_id,
+      session_id: sessionIdOf(event),
+      input: input ?? null,
+      output: output ?? null,
+      input_bytes: from.input_bytes,
+      output_bytes: to.output_bytes,
+    }
+  },
+})

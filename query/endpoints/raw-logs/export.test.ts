@@ -1,0 +1,79 @@
+// Exports in slices: nothing is left out or doubled between them, nobody's texts fill the memory, and a cap is said.
+import t from 'tap'
+import { NIL_UUID } from '#proto/ids.ts'
+import { silentLog } from '#test/rig.ts'
+import type { Call } from '../../endpoint.ts'
+import type { EventKey, EventRecord } from '../../reads/events.ts'
+import { lines } from './export.ts'
+
+const key = (n: number): EventKey => ({
+  event_id: `e${n}`,
+  conversation_id: 'c',
+  ts: '2026-06-15T11:58:00.000000000Z',
+})
+
+/** A call whose store holds an event for every key, each with `bytes` of input; what it is asked is counted. */
+function callOf(bytes: number, asked: { events: number; texts: number[] }): Call {
+  const read = async (question: string, _sql: string, parameters: { events?: string[] } = {}): Promise<unknown[]> => {
+    const ids = parameters.events ?? []
+    if (question === 'texts') {
+      asked.texts.push(ids.length)
+      return ids.map(event_id => ({ event_id, input: 'x', output: '' }))
+    }
+    if (question !== 'events') return []
+    asked.events++
+    const record = { input_bytes: bytes, output_bytes: 0, input_preview: '', output_preview: '', present: 1 }
+    const rest = {
+      parent_id: NIL_UUID,
+      trace_id: NIL_UUID,
+      duration_ns: '-1',
+      metadata: {},
+      session_id: '',
+      kind: 'agent',
+    }
+    return ids.map(id => ({ ...record, ...rest, ...key(Number(id.slice(1))) }) as unknown as EventRecord)
+  }
+  return { reader: { read }, log: silentLog } as unknown as Call
+}
+
+async function* slices(...sizes: number[]): AsyncGenerator<EventKey[]> {
+  let n = 0
+  for (const size of sizes) yield Array.from({ length: size }, () => key(n++))
+}
+
+const COLUMNS = [['event_id', ({ row }: { row: { event_id: string } }) => row.event_id]] as const
+
+t.test('rows follow each other over slices, and what is beyond the cap is said', async t => {
+  const f = async (sizes: number[], maxRows: number | undefined, rows: number, truncated: boolean): Promise<void> => {
+    const text: string[] = []
+    const call = callOf(0, { events: 0, texts: [] })
+    for await (const chunk of lines(call, slices(...sizes), COLUMNS, true, maxRows)) text.push(chunk)
+    const expected = [
+      'event_id',
+      ...Array.from({ length: rows }, (_, n) => `e${n}`),
+      ...(truncated ? ['#truncated'] : []),
+    ]
+    t.strictSame(text.join('').split('\r\n').slice(0, -1), expected, `${sizes.join()} up to ${maxRows}`)
+  }
+  await f([3, 2], undefined, 5, false)
+  await f([], undefined, 0, false)
+  await f([3, 3, 1], 7, 7, false)
+  await f([3, 3, 1], 6, 6, true)
+  await f([3, 3, 1], 5, 5, true)
+  await f([3, 3], 6, 6, false)
+})
+
+t.test('texts are read a few megabytes at a time, and not before the client has taken what came before', async t => {
+  const asked = { events: 0, texts: [] as number[] }
+  const chunks = lines(callOf(65_536, asked), slices(300, 10), COLUMNS, false)
+  await chunks.next()
+  t.strictSame(asked, { events: 0, texts: [] }, 'the header alone')
+  await chunks.next()
+  t.strictSame(asked, { events: 1, texts: [128] })
+  await chunks.next()
+  t.strictSame(asked, { events: 1, texts: [128, 128] })
+  await chunks.next()
+  await chunks.next()
+  t.strictSame(asked, { events: 2, texts: [128, 128, 44, 10] })
+  t.equal((await chunks.next()).done, true)
+})

@@ -1,0 +1,117 @@
+// POST /dashboard/api/raw-logs/export and errors/export: what raw-logs and errors list, all of it, as CSV. Read in slices by cursor: a slow
+// client holds one slice and no query, and a slice never reads more texts than fit the memory set aside for it.
+import { RawLogsRequest } from '#proto/dashboard/raw-logs.ts'
+import type { BaseFilters } from '#proto/dashboard/shared.ts'
+import { QueryFilters } from '#proto/dashboard/shared.ts'
+import type { Cell } from '../../csv.ts'
+import { csvLine } from '../../csv.ts'
+import type { Position } from '../../cursor.ts'
+import type { Call } from '../../endpoint.ts'
+import { Chunks, endpoint } from '../../endpoint.ts'
+import type { EventKey } from '../../reads/events.ts'
+import { positionOf } from '../../reads/events.ts'
+import { failureOf } from '../errors/list.ts'
+import type { LogFilters } from './filters.ts'
+import type { LogRow } from './list.ts'
+import { keysOf, oneKey, readRowsInParts } from './list.ts'
+
+/** Rows of an export at most; then a last line says `#truncated`. */
+const EXPORT_MAX_ROWS = 1_000_000
+/** Rows that are found at a time, and bytes of texts that are read at a time: a row may have 128 KiB. */
+const SLICE_KEYS = 2000
+const SLICE_BYTES = 8 * 1024 * 1024
+
+/** One column: its header and its cell. */
+type Column = readonly [string, (row: LogRow) => Cell]
+
+const metadata: Column = ['metadata', ({ row }) => JSON.stringify(row.metadata)]
+const HEAD: readonly Column[] = [
+  ['event_id', ({ row }) => row.event_id],
+  ['session_id', ({ row }) => row.session_id],
+  ['timestamp', ({ row }) => row.timestamp],
+  ['user_id', ({ row }) => row.user_id],
+  ['primitive_type', ({ row }) => row.primitive_type],
+  ['primitive_name', ({ row }) => row.primitive_name],
+]
+const LOG_COLUMNS: readonly Column[] = [
+  ...HEAD,
+  ['success', ({ row }) => row.success],
+  ['latency', ({ row }) => row.latency],
+  ['input', ({ row }) => row.input],
+  ['output', ({ row }) => row.output],
+  ['parent_id', ({ row }) => row.parent_id],
+  metadata,
+]
+const ERROR_COLUMNS: readonly Column[] = [
+  ...HEAD,
+  ['error_type', ({ record }) => record.error_type],
+  ['error_message', ({ record, texts }) => failureOf(record, texts).error_message],
+  ['latency', ({ row }) => row.latency],
+  ['input', ({ row }) => row.input],
+  metadata,
+]
+
+export const rawLogsExport = endpoint({
+  method: 'POST',
+  path: '/dashboard/api/raw-logs/export',
+  auth: 'any',
+  about: 'All events that the filters of raw-logs let through, newest first, as CSV.',
+  request: RawLogsRequest,
+  response: Chunks,
+  produces: 'text/csv',
+  work: async (call, request) => {
+    const { event_id, exclude_io } = request
+    const keys =
+      event_id === undefined ? slices(call, request) : oneSlice(await oneKey(call, { ...request, page: 1 }, event_id))
+    return lines(call, keys, LOG_COLUMNS, exclude_io)
+  },
+})
+
+export const errorsExport = endpoint({
+  method: 'POST',
+  path: '/dashboard/api/errors/export',
+  auth: 'any',
+  about: 'All failed events that the filters let through, newest first, as CSV.',
+  request: QueryFilters,
+  response: Chunks,
+  produces: 'text/csv',
+  work: async (call, request) => lines(call, slices(call, { ...request, success: false }), ERROR_COLUMNS, false),
+})
+
+async function* oneSlice(keys: readonly EventKey[]): AsyncGenerator<readonly EventKey[]> {
+  yield keys
+}
+
+/** Keys of everything that the filters let through, a slice at a time. */
+async function* slices(call: Call, request: LogFilters & BaseFilters): AsyncGenerator<readonly EventKey[]> {
+  let after: Position | undefined
+  do {
+    const keys = await keysOf(call, request, { offset: 0, limit: SLICE_KEYS, after })
+    yield keys
+    const last = keys.at(-1)
+    after = keys.length === SLICE_KEYS && last !== undefined ? positionOf(last) : undefined
+  } while (after !== undefined)
+}
+
+/** The file in chunks. The next slice is read when the client has taken the one before. */
+export async function* lines(
+  call: Call,
+  found: AsyncGenerator<readonly EventKey[]>,
+  columns: readonly Column[],
+  excludeIo: boolean,
+  maxRows = EXPORT_MAX_ROWS,
+): AsyncGenerator<string> {
+  yield csvLine(columns.map(([header]) => header))
+  let written = 0
+  for await (const keys of found) {
+    const part = keys.slice(0, maxRows - written)
+    for await (const rows of readRowsInParts(call, part, excludeIo, SLICE_BYTES)) {
+      yield rows.map(row => csvLine(columns.map(([, cell]) => cell(row)))).join('')
+    }
+    written += part.length
+    if (part.length < keys.length) {
+      yield csvLine(['#truncated'])
+      return
+    }
+  }
+}

@@ -1,0 +1,51 @@
+// The filters of raw logs as conditions on rows of `events`.
+import type { BaseFilters } from '#proto/dashboard/shared.ts'
+import type { Conditions } from '../../filters.ts'
+import { allOf, eventConditions, NOTHING } from '../../filters.ts'
+import { OURS, TEXT_ORDER } from '../../reads/sql.ts'
+
+/** What raw logs add to the base filters. */
+export interface LogFilters {
+  readonly conversation_id?: string
+  readonly search_query?: string
+  readonly success?: boolean
+}
+
+/** Everything but time, paging and the conversation, which narrow by key. The search uses `{lower}`, the beginning of the page. */
+export function logConditions(request: LogFilters & BaseFilters): Conditions {
+  return allOf(eventConditions(request), successCondition(request.success), searchCondition(request.search_query))
+}
+
+/** Outcome of the event. */
+export function successCondition(success: boolean | undefined): Conditions {
+  if (success === undefined) return NOTHING
+  return { sql: ['failed = {failed:UInt8}'], parameters: { failed: success ? 0 : 1 } }
+}
+
+const contains = (text: string): string => `positionCaseInsensitiveUTF8(${text}, {search:String}) > 0`
+
+/** The text anywhere in name, ids, input or output, ignoring case. */
+function searchCondition(search: string | undefined): Conditions {
+  if (search === undefined || search === '') return NOTHING
+  const own = [
+    'name',
+    'toString(event_id)',
+    'toString(conversation_id)',
+    'session_id',
+    'user_id',
+    `replaceAll(toString(trace_id), '-', '')`,
+    // A preview is a beginning of its text, so what is found in it is found.
+    'input_preview',
+    'output_preview',
+  ]
+  // Whole texts are read only for events whose previews don't hold them. A text may stand twice after a correction: the last counts.
+  const beyond = `event_id IN (
+        SELECT event_id FROM texts
+        WHERE ${OURS} AND (group_id, event_id) IN (
+          SELECT arrayJoin([conversation_id, trace_id]) AS group_id, event_id FROM events
+          WHERE ${OURS} AND ts >= {lower:DateTime64(9, 'UTC')}
+            AND (input_bytes > length(input_preview) OR output_bytes > length(output_preview)))
+        GROUP BY event_id
+        HAVING argMax(${contains('input')} OR ${contains('output')}, ${TEXT_ORDER}))`
+  return { sql: [[...own.map(contains), beyond].join('\n      OR ')], parameters: { search } }
+}

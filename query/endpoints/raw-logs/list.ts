@@ -1,0 +1,152 @@
+// POST /dashboard/api/raw-logs: captured events, newest first.
+import { IO_PREVIEW_MAX_BYTES, RawLogsRequest, RawLogsResponse } from '#proto/dashboard/raw-logs.ts'
+import type { BaseFilters, EventRow } from '#proto/dashboard/shared.ts'
+import { isUuid } from '#proto/ids.ts'
+import { eventHead, NO_TEXTS, previewOf } from '../../answers.ts'
+import type { Call } from '../../endpoint.ts'
+import { endpoint } from '../../endpoint.ts'
+import { andAll } from '../../filters.ts'
+import type { Slice } from '../../page.ts'
+import { pageOf, sliceOf } from '../../page.ts'
+import { boundsOf } from '../../reads/conversation-facts.ts'
+import type { EventKey, EventRecord } from '../../reads/events.ts'
+import { findEvent, positionOf, readEvents } from '../../reads/events.ts'
+import { readLogKeys } from '../../reads/log-keys.ts'
+import type { SessionState } from '../../reads/sessions.ts'
+import { readSessions } from '../../reads/sessions.ts'
+import { OURS, sqlTime } from '../../reads/sql.ts'
+import type { Texts } from '../../reads/texts.ts'
+import { readTexts } from '../../reads/texts.ts'
+import type { Window } from '../../window.ts'
+import { windowFrom, windowOf } from '../../window.ts'
+import type { LogFilters } from './filters.ts'
+import { logConditions } from './filters.ts'
+
+export const rawLogs = endpoint({
+  method: 'POST',
+  path: '/dashboard/api/raw-logs',
+  auth: 'any',
+  about: 'Events of the organization, newest first, with previews of input and output.',
+  request: RawLogsRequest,
+  response: RawLogsResponse,
+  work: async (call, request) => {
+    const found =
+      request.event_id === undefined ? await pageKeys(call, request) : await oneKey(call, request, request.event_id)
+    const rows = await readRows(call, found.slice(0, request.page_size), request.exclude_io)
+    return { events: rows.map(({ row }) => row), ...pageOf(request, found, positionOf) }
+  },
+})
+
+/** An event as lists show it, and what that was made of. */
+export interface LogRow {
+  readonly row: EventRow
+  readonly record: EventRecord
+  readonly texts: Texts
+}
+
+/** The events of some keys, in their order. */
+export async function readRows({ reader }: Call, keys: readonly EventKey[], excludeIo: boolean): Promise<LogRow[]> {
+  const records = await readEvents(reader, keys)
+  const [sessions, found] = await Promise.all([
+    readSessions(reader, [...new Set(records.map(record => record.conversation_id))]),
+    excludeIo ? undefined : readTexts(reader, records, IO_PREVIEW_MAX_BYTES),
+  ])
+  return rowsOf(records, sessions, found)
+}
+
+/** The same a part at a time, so that the texts of a part take at most about `maxBytes`. */
+export async function* readRowsInParts(
+  { reader }: Call,
+  keys: readonly EventKey[],
+  excludeIo: boolean,
+  maxBytes: number,
+): AsyncGenerator<LogRow[]> {
+  const records = await readEvents(reader, keys)
+  const sessions = await readSessions(reader, [...new Set(records.map(record => record.conversation_id))])
+  for (let from = 0; from < records.length; ) {
+    let to = from
+    for (let bytes = 0; to < records.length && (bytes === 0 || bytes < maxBytes); to++) {
+      const { input_bytes, output_bytes } = records[to] as EventRecord
+      bytes += Math.min(input_bytes, IO_PREVIEW_MAX_BYTES) + Math.min(output_bytes, IO_PREVIEW_MAX_BYTES)
+    }
+    const part = records.slice(from, to)
+    yield rowsOf(part, sessions, excludeIo ? undefined : await readTexts(reader, part, IO_PREVIEW_MAX_BYTES))
+    from = to
+  }
+}
+
+function rowsOf(
+  records: readonly EventRecord[],
+  sessions: ReadonlyMap<string, SessionState>,
+  found: ReadonlyMap<string, Texts> | undefined,
+): LogRow[] {
+  return records.map(record => {
+    const texts = found?.get(record.event_id) ?? NO_TEXTS
+    const head = eventHead(record, sessions.get(record.conversation_id))
+    return { row: { ...head, ...texts, preview: previewOf(record) }, record, texts }
+  })
+}
+
+/** Keys of the page and one more. */
+export function pageKeys(
+  call: Call,
+  request: LogFilters & BaseFilters & { page: number; page_size: number; cursor?: string },
+): Promise<EventKey[]> {
+  return keysOf(call, request, sliceOf(request))
+}
+
+/** Keys of a slice of what the filters let through, newest first. */
+export async function keysOf(call: Call, request: LogFilters & BaseFilters, slice: Slice): Promise<EventKey[]> {
+  const { search_query, ...others } = request
+  if (search_query !== undefined && isUuid(search_query)) {
+    const found = await keysOfId(call, others, search_query.toLowerCase(), slice)
+    if (found !== null) return found
+  }
+  return keysIn(call, request, windowOf(request, call.nowMs), slice)
+}
+
+function keysIn(call: Call, request: LogFilters & BaseFilters, window: Window, slice: Slice): Promise<EventKey[]> {
+  return readLogKeys(call.reader, {
+    window,
+    conditions: logConditions(request),
+    conversation: request.conversation_id,
+    slice,
+    nowMs: call.nowMs,
+  })
+}
+
+/** What an id that was searched for names, whatever its time: an event, or all of a conversation; null when it names neither. */
+async function keysOfId(
+  call: Call,
+  request: LogFilters & BaseFilters,
+  id: string,
+  slice: Slice,
+): Promise<EventKey[] | null> {
+  if ((await findEvent(call.reader, id)) !== undefined) {
+    return slice.after === undefined && slice.offset === 0 ? oneKey(call, { ...request, page: 1 }, id) : []
+  }
+  if ((await boundsOf(call.reader, [id])) === null) return null
+  const conversation = request.conversation_id?.toLowerCase() ?? id
+  return conversation === id ? keysIn(call, { ...request, conversation_id: id }, windowFrom(0), slice) : []
+}
+
+/** The key of one event, whatever its time, when it passes the other filters; it is all of page one. */
+export async function oneKey(
+  call: Call,
+  request: LogFilters & BaseFilters & { page: number },
+  event: string,
+): Promise<EventKey[]> {
+  const key = await findEvent(call.reader, event)
+  if (key === undefined || request.page > 1) return []
+  const conditions = logConditions(request)
+  if (request.conversation_id !== undefined && request.conversation_id.toLowerCase() !== key.conversation_id) return []
+  if (conditions.sql.length === 0) return [key]
+  return call.reader.read<EventKey>(
+    'event_filtered',
+    `SELECT event_id, conversation_id, ts
+     FROM events FINAL
+     PREWHERE ${OURS} AND ts = {lower:DateTime64(9, 'UTC')} AND conversation_id = {conversation:UUID} AND event_id = {event:UUID}
+     WHERE 1${andAll(conditions.sql)}`,
+    { ...conditions.parameters, lower: sqlTime(key.ts), conversation: key.conversation_id, event: key.event_id },
+  )
+}

@@ -1,0 +1,104 @@
+// The conversations of a page -> their rows: figures from events, traits from captures, the newest events with their texts.
+import type { ConversationEvent } from '#proto/dashboard/shared.ts'
+import type { ConversationRow } from '#proto/dashboard/user-stories.ts'
+import { CONVERSATION_EVENTS, CONVERSATION_IO_MAX_BYTES } from '#proto/dashboard/user-stories.ts'
+import { eventHead, isoTime, NO_TEXTS } from '../../answers.ts'
+import type { Missing } from '../../missing.ts'
+import type { Reader } from '../../reader.ts'
+import { newestKeys } from '../../reads/conversation-events.ts'
+import type { ConversationBounds, ConversationFacts } from '../../reads/conversation-facts.ts'
+import { boundsOf, readFacts } from '../../reads/conversation-facts.ts'
+import type { ChosenConversation } from '../../reads/conversation-page.ts'
+import { readCosts } from '../../reads/costs.ts'
+import type { EventRecord } from '../../reads/events.ts'
+import { readEvents } from '../../reads/events.ts'
+import { readLenders } from '../../reads/lenders.ts'
+import type { SessionState } from '../../reads/sessions.ts'
+import { readSessions } from '../../reads/sessions.ts'
+import type { Texts } from '../../reads/texts.ts'
+import { readTexts } from '../../reads/texts.ts'
+
+/** Rows in the order chosen. Figures must be there; traits, events, texts and costs may be missing. */
+export async function hydrate(
+  reader: Reader,
+  chosen: readonly ChosenConversation[],
+  excludeIo: boolean,
+  { orElse }: Missing,
+): Promise<ConversationRow[]> {
+  const ids = chosen.map(conversation => conversation.conversation_id)
+  const bounds = await boundsOf(reader, ids)
+  if (bounds === null) return []
+  const sessionsRead = orElse(readSessions(reader, ids), new Map<string, SessionState>())
+  const [facts, sessions, costs, events] = await Promise.all([
+    readFacts(reader, bounds),
+    sessionsRead,
+    orElse(readCosts(reader, bounds), new Map()),
+    sessionsRead.then(sessions => orElse(readNewest(reader, bounds, sessions, excludeIo, orElse), new Map())),
+  ])
+  return ids.flatMap(id => {
+    const figures = facts.get(id)
+    // Moved to another conversation since the page was chosen.
+    if (figures === undefined) return []
+    return {
+      ...conversationRow(figures, sessions.get(id)),
+      cost_metadata: costs.get(id) ?? [],
+      events: events.get(id) ?? [],
+    }
+  })
+}
+
+function conversationRow(
+  facts: ConversationFacts,
+  session: SessionState | undefined,
+): Omit<ConversationRow, 'cost_metadata' | 'events'> {
+  return {
+    conversation_id: facts.conversation_id,
+    original_conversation_id: facts.session_id || session?.session_id || null,
+    user_id: session?.user_id || facts.user_id || null,
+    user_email: session?.user_email || null,
+    user_data: session?.user_data ?? {},
+    metadata: session?.metadata ?? {},
+    connection_type: session?.connection_type ?? '',
+    agent_names: [...facts.agent_names],
+    started_at: isoTime(facts.first),
+    last_active: isoTime(facts.last),
+    duration_ms: Date.parse(facts.last) - Date.parse(facts.first),
+    message_count: facts.events,
+    tool_call_count: facts.tool_calls,
+    error_count: facts.errors,
+    avg_latency: facts.average_ns === null ? null : facts.average_ns / 1_000_000,
+    preview: { first_input: facts.first_input, last_output: facts.last_output },
+    intents: [],
+    violations: [],
+    has_audio: (session?.recording_url ?? '') !== '',
+  }
+}
+
+async function readAllTexts(
+  reader: Reader,
+  bounds: ConversationBounds,
+  records: readonly EventRecord[],
+): Promise<Map<string, Texts>> {
+  const lenders = await readLenders(reader, bounds, records)
+  return readTexts(reader, records, CONVERSATION_IO_MAX_BYTES, lenders)
+}
+
+/** The newest events by conversation, newest first. */
+async function readNewest(
+  reader: Reader,
+  bounds: ConversationBounds,
+  sessions: ReadonlyMap<string, SessionState>,
+  excludeIo: boolean,
+  orElse: Missing['orElse'],
+): Promise<Map<string, ConversationEvent[]>> {
+  const records = await readEvents(reader, await newestKeys(reader, bounds, CONVERSATION_EVENTS))
+  const texts = excludeIo ? undefined : await orElse(readAllTexts(reader, bounds, records), new Map())
+  const byConversation = new Map<string, ConversationEvent[]>()
+  for (const record of records) {
+    const events = byConversation.get(record.conversation_id) ?? []
+    const head = eventHead(record, sessions.get(record.conversation_id))
+    events.push(texts === undefined ? head : { ...head, ...(texts.get(record.event_id) ?? NO_TEXTS) })
+    byConversation.set(record.conversation_id, events)
+  }
+  return byConversation
+}

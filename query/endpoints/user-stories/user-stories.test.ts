@@ -1,0 +1,421 @@
+import t from 'tap'
+import { ParleyError } from '#proto/errors.ts'
+import { Present } from '#proto/rows.ts'
+import { silentLog } from '#test/rig.ts'
+import { NOTHING } from '../../filters.ts'
+import { id, insertEvents, insertMove, NOW_MS, storedEvent } from '../../fixture.ts'
+import { CALL, CHAT, GREW, MCP, SHRUNK, startDataNode, TRACE } from '../../fixture-data.ts'
+import type { Reader } from '../../reader.ts'
+import { chooseConversations } from '../../reads/conversation-page.ts'
+import { windowFrom } from '../../window.ts'
+import { userStories } from './list.ts'
+
+const node = await startDataNode(t)
+const { post, db, a } = node
+
+/** The conversations of a page. */
+async function stories(body?: unknown): Promise<string[]> {
+  const answer = await post('user-stories', body)
+  if (answer.status !== 200) throw new Error(JSON.stringify(answer.body))
+  return answer.body.conversations.map((row: { conversation_id: string }) => row.conversation_id)
+}
+
+/** Reads of an organization without a request; questions in `failing` fail. */
+function readerOf(organization: string, failing: ReadonlySet<string> = new Set()): Reader {
+  return {
+    read: async <T>(question: string, sql: string, parameters = {}) => {
+      if (failing.has(question)) throw new ParleyError('QRY_STORE_FAILED')
+      return db.store.read<T>(sql, { parameters: { ...parameters, organization } })
+    },
+  }
+}
+
+t.test('conversations are listed by last activity inside the window', async t => {
+  t.strictSame(await stories(), [CHAT, TRACE, GREW, MCP, SHRUNK])
+  t.strictSame(await stories({ sort: 'oldest' }), [SHRUNK, MCP, GREW, TRACE, CHAT])
+  t.strictSame(await stories({ time_range: '1h' }), [CHAT])
+  t.strictSame(await stories({ time_range: '1d' }), [CHAT, TRACE])
+  t.strictSame(await stories({ time_range: '1m' }), [CHAT, TRACE, GREW, MCP, SHRUNK, CALL])
+  t.strictSame(await stories({ time_range: 'all', sort: 'oldest', page_size: 2 }), [CALL, SHRUNK])
+})
+
+t.test('a conversation whose last event moved away counts by the event that stayed', async t => {
+  const body = { time_range: 'all', search_field: 'conversation_id', search_value: SHRUNK }
+  const before = (await post('user-stories', body)).body.conversations[0]
+  t.match(before, { message_count: 1, started_at: '2026-06-10T08:00:00.000Z', last_active: '2026-06-10T08:00:00.000Z' })
+  t.equal(before.events.length, 1)
+  // Of the day on which its last event stands another one was later: the aggregate alone would still say so.
+  const chosen = await chooseConversations(readerOf(a.organization), {
+    window: windowFrom(Date.parse('2026-06-10T12:00:00Z')),
+    conditions: NOTHING,
+    sort: 'oldest',
+    slice: { offset: 0, limit: 10 },
+  })
+  t.strictSame(
+    chosen.map(conversation => conversation.conversation_id),
+    [MCP, GREW, TRACE, CHAT],
+  )
+})
+
+t.test('pages follow each other and one row is read ahead', async t => {
+  const first = await post('user-stories', { page_size: 2 })
+  t.match(first.body, {
+    page: 1,
+    page_size: 2,
+    total_pages: 2,
+    has_more: true,
+    overlapping: false,
+    partial_data: false,
+  })
+  t.strictSame(await stories({ page_size: 2, page: 2 }), [GREW, MCP])
+  const last = await post('user-stories', { page_size: 2, page: 3 })
+  t.match(last.body, { total_pages: 3, has_more: false })
+  t.equal(last.body.conversations.length, 1)
+  t.match((await post('user-stories', { agent_name: 'nobody' })).body, {
+    conversations: [],
+    user_summaries: [],
+    total_pages: 0,
+    has_more: false,
+  })
+})
+
+t.test('a row tells figures, merged traits and the newest events', async t => {
+  const { conversations } = (await post('user-stories', { time_range: '1h' })).body
+  const { events, ...row } = conversations[0]
+  t.strictSame(row, {
+    conversation_id: CHAT,
+    original_conversation_id: null,
+    user_id: 'ada',
+    user_email: 'ada@example.org',
+    user_data: { plan: 'pro', country: 'uk' },
+    metadata: { channel: 'beta' },
+    connection_type: 'web',
+    agent_names: ['billing', 'support'],
+    started_at: '2026-06-15T11:58:00.000Z',
+    last_active: '2026-06-15T11:59:30.000Z',
+    duration_ms: 90_000,
+    message_count: 3,
+    tool_call_count: 1,
+    error_count: 1,
+    avg_latency: 500.25,
+    intents: [],
+    violations: [],
+    has_audio: false,
+    preview: { first_input: 'Where is my Order?', last_output: '' },
+    cost_metadata: [],
+  })
+  t.strictSame(
+    events.map((event: { event_id: string }) => event.event_id),
+    [id(3), id(2), id(1)],
+  )
+  t.match(events[2], { input: 'Where is my Order?', output: 'On its way.', user_id: 'ada' })
+  t.equal(events[1].input.length, 4096)
+  t.equal(events[1].input_truncated, true)
+})
+
+t.test('exclude_io leaves the texts out altogether', async t => {
+  const { conversations } = (await post('user-stories', { time_range: '1h', exclude_io: true })).body
+  for (const event of conversations[0].events) {
+    t.notOk('input' in event || 'output' in event || 'input_truncated' in event || 'output_truncated' in event)
+  }
+})
+
+t.test('a conversation carries its newest twenty events, whatever its length', async t => {
+  const LONG = id(190)
+  const at = (i: number) => new Date(NOW_MS - 40 * 86_400_000 + i * 1000).toISOString()
+  const events = Array.from({ length: 25 }, (_, i) =>
+    storedEvent({
+      organization: a.organization,
+      conversation_id: LONG,
+      event_id: id(500 + i),
+      at: at(i),
+      name: 'long',
+    }),
+  )
+  await insertEvents(db.store, events)
+  const { conversations } = (await post('user-stories', { time_range: 'all', agent_name: 'long' })).body
+  t.match(conversations[0], { conversation_id: LONG, message_count: 25, started_at: at(0), last_active: at(24) })
+  t.strictSame(
+    conversations[0].events.map((event: { event_id: string }) => event.event_id),
+    Array.from({ length: 20 }, (_, i) => id(524 - i)),
+  )
+})
+
+t.test('original ids, callers, recordings and prices are shown', async t => {
+  const rows = (await post('user-stories', { time_range: '1m' })).body.conversations
+  const byId = new Map(rows.map((row: { conversation_id: string }) => [row.conversation_id, row]))
+  t.match(byId.get(MCP), {
+    original_conversation_id: 'conv_mcp',
+    user_id: null,
+    connection_type: 'mcp',
+    tool_call_count: 3,
+  })
+  t.match(byId.get(CALL), {
+    user_id: '+15550001',
+    has_audio: true,
+    cost_metadata: [{ cost: '1.2345', 'tokens.aggregated': 'true' }],
+  })
+  t.match(byId.get(TRACE), {
+    user_id: 'grace',
+    original_conversation_id: 'my-session',
+    agent_names: ['planner'],
+    message_count: 5,
+    error_count: 1,
+  })
+})
+
+t.test('tokens that an agent span repeats from its model call count once', async t => {
+  const rows = (await post('user-stories', { time_range: '1d', agent_name: 'planner' })).body.conversations
+  t.strictSame(rows[0].cost_metadata, [
+    {
+      model: 'm-1',
+      provider: 'acme',
+      'tokens.input': '50',
+      'tokens.output': '5',
+      'tokens.aggregated': 'true',
+      'tokens.request_input': '50',
+    },
+  ])
+})
+
+t.test('reported, computed, impossible and missing prices are told apart', async t => {
+  const PRICED = id(191)
+  const { inputTokens, outputTokens, cost, costComputed, pricingInvalid } = Present
+  const tokens = inputTokens | outputTokens
+  const event = (n: number, present: number, input: number, cost_nanos: number) =>
+    storedEvent({
+      organization: a.organization,
+      conversation_id: PRICED,
+      event_id: id(600 + n),
+      at: new Date(NOW_MS - 45 * 86_400_000 + n * 1000).toISOString(),
+      ...{ kind: 'llm', name: 'priced', model: 'm-2', provider: 'acme', present, cost_nanos },
+      ...{ input_tokens: input, output_tokens: 10 },
+    })
+  await insertEvents(db.store, [
+    event(1, tokens | cost, 100, 5_000_000),
+    event(2, tokens | cost | costComputed, 100, 1_000_000),
+    event(3, tokens | cost | costComputed, 200, 2_000_000),
+    event(4, tokens | cost | costComputed, 300_000, 3_000_000_000),
+    event(5, pricingInvalid | outputTokens, 0, 0),
+    event(6, tokens, 300, 0),
+  ])
+  const { conversations } = (
+    await post('user-stories', { time_range: 'all', search_field: 'conversation_id', search_value: PRICED })
+  ).body
+  const sums = (input: string, output: string) => ({
+    ...{ model: 'm-2', provider: 'acme', 'tokens.input': input, 'tokens.output': output },
+    'tokens.aggregated': 'true',
+  })
+  const { 'tokens.input': _, ...invalid } = sums('', '10')
+  t.strictSame(conversations[0].cost_metadata, [
+    { ...sums('300', '10'), 'tokens.request_input': '300' },
+    { ...invalid, 'pricing.invalid': 'true' },
+    { ...sums('100', '10'), cost: '0.005' },
+    { ...sums('300', '20'), 'cost.computed': '0.003', 'tokens.request_input': '200' },
+    { ...sums('300000', '10'), 'cost.computed': '3', 'tokens.request_input': '300000' },
+  ])
+  const { messages } = (await post('conversation-messages', { conversation_id: PRICED })).body
+  const { 'tokens.aggregated': __, ...one } = sums('200', '10')
+  t.strictSame(messages.find((message: { event_id: string }) => message.event_id === id(603)).cost_metadata, {
+    ...one,
+    ...{ 'cost.computed': '0.002', 'tokens.request_input': '200' },
+  })
+})
+
+t.test('prices are summed over the conversations of a user, and follow what was corrected', async t => {
+  const { inputTokens, outputTokens, cost, costComputed, pricingInvalid } = Present
+  const tokens = inputTokens | outputTokens
+  const event = (n: number, conversation: number, fields: Parameters<typeof storedEvent>[0] | object) =>
+    storedEvent({
+      ...{ organization: a.organization, conversation_id: id(conversation), event_id: id(700 + n), user_id: 'rich' },
+      ...{ kind: 'llm', source: 'otlp', name: 'priced', model: 'm-3', provider: 'acme', output_tokens: 10 },
+      at: new Date(NOW_MS - 50 * 86_400_000 + n * 1000).toISOString(),
+      ...fields,
+    })
+  const computed = (input_tokens: number, cost_nanos: number) => ({
+    ...{ present: tokens | cost | costComputed, input_tokens, cost_nanos },
+  })
+  const gone = event(9, 193, computed(500, 9_000_000))
+  await insertEvents(db.store, [
+    event(1, 192, computed(100, 1_000_000)),
+    event(2, 193, computed(200, 2_000_000)),
+    event(3, 193, { present: inputTokens | cost | costComputed, input_tokens: 300, cost_nanos: 500_000 }),
+    event(4, 193, computed(300_000, 3_000_000_000)),
+    event(5, 192, { present: pricingInvalid | outputTokens }),
+    event(6, 192, { present: cost, cost_nanos: 250_000_000, output_tokens: 0 }),
+    event(7, 193, { kind: 'agent', ...computed(600, 7_000_000) }),
+    event(8, 192, { present: 0, output_tokens: 0 }),
+    gone,
+  ])
+  await insertMove(db.store, [gone], null)
+  const request = { time_range: 'all', search_field: 'user_id', search_value: 'rich' }
+  const { user_summaries } = (await post('user-stories', request)).body
+  const sum = { model: 'm-3', provider: 'acme', 'tokens.aggregated': 'true' }
+  t.strictSame(user_summaries[0].cost_metadata, [
+    { ...sum, cost: '0.25' },
+    {
+      ...{ ...sum, 'cost.computed': '0.0035', 'tokens.input': '600', 'tokens.output': '30' },
+      'tokens.request_input': '200',
+    },
+    {
+      ...{ ...sum, 'cost.computed': '3', 'tokens.input': '300000', 'tokens.output': '10' },
+      'tokens.request_input': '300000',
+    },
+    { ...sum, 'pricing.invalid': 'true', 'tokens.output': '10' },
+  ])
+})
+
+t.test('search fields are exact', async t => {
+  const f = async (search_field: string, search_value: string, expected: string[]): Promise<void> =>
+    void t.strictSame(await stories({ time_range: '1m', search_field, search_value }), expected, search_field)
+  await f('user_id', 'ada', [CHAT])
+  await f('user_id', 'grace', [TRACE])
+  await f('user_id', 'lin', [GREW, SHRUNK])
+  await f('user_id', 'guest', [])
+  await f('user_email', 'guest@example.org', [])
+  await f('user_id', 'ad', [])
+  await f('user_id', 'Ada', [])
+  await f('user_email', 'ada@example.org', [CHAT])
+  await f('user_email', 'example', [])
+  await f('conversation_id', MCP.toUpperCase(), [MCP])
+  await f('conversation_id', 'no uuid', [])
+  await f('original_conversation_id', CHAT, [CHAT])
+  await f('original_conversation_id', 'unheard of', [])
+  t.strictSame(await stories({ search: 'only loads options', time_range: '1h' }), [CHAT])
+})
+
+t.test('filters hold for a conversation', async t => {
+  const f = async (body: object, expected: string[]): Promise<void> =>
+    void t.strictSame(await stories(body), expected, JSON.stringify(body))
+  await f({ agent_name: ['billing', 'planner'] }, [CHAT, TRACE])
+  await f({ agent_name: 'scout' }, [GREW, SHRUNK])
+  await f({ agent_name: 'find_order' }, [])
+  await f({ connection_type: ['web', 'mcp'] }, [CHAT, MCP])
+  await f({ connection_type: 'web', agent_name: 'planner' }, [])
+  await f({ metadata_filters: [{ key: 'plan', value: 'pro' }] }, [CHAT, MCP])
+  await f({ metadata_filters: [{ key: 'plan', value: 'free' }] }, [])
+  await f({ metadata_filters: [{ key: 'topic', value: 'delivery' }] }, [CHAT])
+  await f(
+    {
+      metadata_filters: [
+        { key: 'plan', value: 'pro' },
+        { key: 'region', value: 'eu' },
+      ],
+    },
+    [MCP],
+  )
+  await f({ sentiment_ids: [id(1)] }, [])
+  await f({ sop_ids: [id(1)] }, [])
+  await f({ sop_ids: [], time_range: '1h' }, [CHAT])
+})
+
+t.test('user summaries count the whole history of the users of the page', async t => {
+  const graces = [
+    {
+      ...{ model: 'm-1', provider: 'acme', 'tokens.input': '50', 'tokens.output': '5' },
+      ...{ 'tokens.aggregated': 'true', 'tokens.request_input': '50' },
+    },
+  ]
+  const summary = (key: string, conversation_count: number, message_count: number) => ({
+    key,
+    conversation_count,
+    message_count,
+    intent_count: 0,
+    violation_count: 0,
+    intent_labels: [],
+    violation_labels: [],
+    cost_metadata: key === 'user:grace' ? graces : [],
+  })
+  const { user_summaries } = (await post('user-stories')).body
+  t.strictSame(
+    user_summaries.sort((x: { key: string }, y: { key: string }) => (x.key < y.key ? -1 : 1)),
+    [
+      summary(`conversation:${MCP}`, 1, 3),
+      summary('user:ada', 1, 3),
+      summary('user:grace', 1, 5),
+      summary('user:lin', 2, 3),
+    ],
+  )
+  const filtered = await post('user-stories', { agent_name: 'scout', page_size: 1 })
+  t.strictSame(filtered.body.user_summaries, [summary('user:lin', 2, 3)], 'beyond the page')
+  t.strictSame((await post('user-stories', { allow_limited_preview: true })).body.user_summaries, [])
+})
+
+t.test('fields that do not go together are refused by name', async t => {
+  const f = async (body: object, field: RegExp): Promise<void> => {
+    const answer = await post('user-stories', body)
+    t.equal(answer.status, 400, JSON.stringify(body))
+    t.match(answer.body.error, field)
+  }
+  await f({ search_field: 'user_id' }, /search_value/)
+  await f({ search_value: 'x' }, /search_field/)
+  await f({ search_field: 'group_value', search_value: 'x' }, /search_field/)
+  await f({ search_field: 'name', search_value: 'x' }, /search_field must be one of "user_id"/)
+  await f({ page_size: 101 }, /page_size/)
+  await f({ page: 0 }, /page /)
+  await f({ sort: 'random' }, /sort must be one of "newest", "oldest"/)
+  await f({ sentiment_ids: ['x'] }, /sentiment_ids\.0 must be a uuid/)
+  await f({ group_by: { source: 'user_metadata' } }, /group_by\.key is required/)
+})
+
+t.test('another organization sees only its own conversation under the same id', async t => {
+  const { conversations } = (await post('user-stories', { time_range: 'all' }, node.b.apiKey)).body
+  t.equal(conversations.length, 1)
+  t.match(conversations[0], { conversation_id: CHAT, user_id: 'mallory', user_data: {}, message_count: 1 })
+})
+
+t.test('what enriches a page may fail: the page is partial then, and no error', async t => {
+  const organization = node.a.organization
+  const failing = new Set(['sessions', 'texts', 'costs', 'user_figures'])
+  const reader = readerOf(organization, failing)
+  const record = {
+    id: organization,
+    name: '',
+    display_id: 'x',
+    subscription: '',
+    active: true,
+    retention: 0,
+    created_at: '',
+  }
+  const request = {
+    time_range: '1h',
+    page: 1,
+    page_size: 50,
+    sort: 'newest',
+    exclude_io: false,
+    allow_limited_preview: false,
+  }
+  const call = {
+    organization: record,
+    principal: { kind: 'key', organization } as const,
+    reader,
+    records: node.buckets.control,
+    stored: node.stored,
+    prices: { version: 'none', entries: [] },
+    payloads: async () => null,
+    params: {},
+    nowMs: NOW_MS,
+    log: silentLog,
+    signal: AbortSignal.timeout(60_000),
+  }
+  const answer = await userStories.work(call, request)
+  t.match(answer, { partial_data: true, has_more: false })
+  t.match(answer, { conversations: [{ conversation_id: CHAT, message_count: 3, user_id: null, cost_metadata: [] }] })
+  failing.add('conversation_facts')
+  await t.rejects(userStories.work(call, request), {
+    code: 'QRY_STORE_FAILED',
+  })
+})
+
+t.test('every answer is the same once the store has folded the corrections', async t => {
+  const bodies = [
+    { time_range: 'all' },
+    { sort: 'oldest', page_size: 3 },
+    { time_range: 'all', search_field: 'user_id', search_value: 'lin' },
+    { agent_name: 'scout' },
+  ]
+  const all = async () => (await Promise.all(bodies.map(body => post('user-stories', body)))).map(answer => answer.body)
+  const before = await all()
+  await node.fold()
+  t.strictSame(await all(), before)
+})

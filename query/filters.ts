@@ -1,0 +1,102 @@
+// The filters of a request -> SQL conditions with bound values. A filter is either answered by a row of `events` or by what is known
+// about its conversation; names of parameters are fixed, so that conditions of one query never collide.
+import type { BaseFilters, MetadataFilter } from '#proto/dashboard/shared.ts'
+import type { Parameters } from './reader.ts'
+import { latest, latestEntryIn, OURS, standing } from './reads/sql.ts'
+
+/** Conditions that are joined by AND, and what their placeholders hold. */
+export interface Conditions {
+  readonly sql: readonly string[]
+  readonly parameters: Parameters
+}
+
+/** ` AND a AND b`, or nothing. */
+export const andAll = (conditions: readonly string[]): string => conditions.map(sql => `\n    AND (${sql})`).join('')
+
+/** Joins conditions. */
+export function allOf(...parts: readonly Conditions[]): Conditions {
+  return {
+    sql: parts.flatMap(part => part.sql),
+    parameters: Object.assign({}, ...parts.map(part => part.parameters)) as Parameters,
+  }
+}
+
+export const NOTHING: Conditions = { sql: [], parameters: {} }
+
+/** A value or several; an empty list filters nothing. */
+export function listOf(value: string | readonly string[] | undefined): readonly string[] {
+  if (value === undefined) return []
+  return typeof value === 'string' ? [value] : value
+}
+
+/** The base filters but for time, as conditions on rows of `events`. */
+export function eventConditions(request: BaseFilters): Conditions {
+  return allOf(
+    agentCondition(listOf(request.agent_name)),
+    connectionCondition(listOf(request.connection_type)),
+    metadataConditions(byKey(request.metadata_filters), has => has),
+  )
+}
+
+/** Turns of these agents. Holds for a row of `events`. */
+export function agentCondition(agents: readonly string[]): Conditions {
+  if (agents.length === 0) return NOTHING
+  return { sql: [`kind = 'agent' AND name IN {agents:Array(String)}`], parameters: { agents } }
+}
+
+/** Conversations whose connection type, as captured last, is one of these. */
+export function connectionCondition(types: readonly string[]): Conditions {
+  if (types.length === 0) return NOTHING
+  return {
+    sql: [
+      `conversation_id IN (
+        SELECT conversation_id FROM sessions WHERE ${OURS}
+        GROUP BY conversation_id HAVING ${latest('connection_type')} IN {connection_types:Array(String)})`,
+    ],
+    parameters: { connection_types: types },
+  }
+}
+
+/** One key of metadata_filters with the values that it may have. */
+export interface KeyFilter {
+  readonly key: string
+  readonly values: readonly string[]
+}
+
+/** Metadata filters by key: OR between the values of a key, AND between keys. */
+export function byKey(filters: readonly MetadataFilter[] | undefined): KeyFilter[] {
+  const values = new Map<string, string[]>()
+  for (const { key, value } of filters ?? []) values.set(key, [...(values.get(key) ?? []), value])
+  return [...values].map(([key, values]) => ({ key, values }))
+}
+
+/**
+ * Conditions on metadata, one a key: `own(has)` says how the row's own metadata is asked; then the conversation's metadata, then
+ * the traits of its user.
+ */
+export function metadataConditions(filters: readonly KeyFilter[], own: (has: string) => string): Conditions {
+  return allOf(
+    ...filters.map(({ key, values }, i) => ({
+      sql: [`${own(hasValue('metadata', i))}\n      OR conversation_id IN (${sessionsWith(i)})`],
+      parameters: { [`key_${i}`]: key, [`values_${i}`]: values },
+    })),
+  )
+}
+
+/** A map holds one of the values under the key; a missing key is no empty value. */
+export function hasValue(column: string, i: number): string {
+  const key = `{key_${i}:String}`
+  return `mapContains(${column}, ${key}) AND ${column}[${key}] IN {values_${i}:Array(String)}`
+}
+
+/** Conversations in whose merged captures a key has one of the values. */
+export function sessionsWith(i: number): string {
+  const key = `{key_${i}:String}`
+  const values = `{values_${i}:Array(String)}`
+  return `
+        SELECT conversation_id FROM sessions
+        WHERE ${OURS} AND (mapContains(metadata, ${key}) OR mapContains(user_data, ${key}))
+          AND ${standing()}
+        GROUP BY conversation_id
+        HAVING ${latestEntryIn('metadata', key, values)} OR ${latestEntryIn('user_data', key, values)}`
+}

@@ -1,0 +1,193 @@
+// Random events, captures and corrections, and what stands of them: for tests that recount every answer without SQL.
+import type { TimeRange } from '#proto/dashboard/shared.ts'
+import { NIL_UUID } from '#proto/ids.ts'
+import type { Store } from '#store/client.ts'
+import type { StoredEvent } from './fixture.ts'
+import { id, insertEvents, insertMove, insertSessions, NOW_MS, storedEvent, storedSession } from './fixture.ts'
+
+/** A small generator (mulberry32), so that a failure can be had again. */
+function generator(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let z = Math.imul(state ^ (state >>> 15), 1 | state)
+    z = (z + Math.imul(z ^ (z >>> 7), 61 | z)) ^ z
+    return ((z ^ (z >>> 14)) >>> 0) / 4_294_967_296
+  }
+}
+
+/** Chances of one seed. */
+export interface Dice {
+  readonly random: () => number
+  readonly below: (n: number) => number
+  readonly pick: <T>(values: readonly T[]) => T
+  /** The value, two times of five. */
+  readonly maybe: <T>(value: T) => T | undefined
+}
+
+export function createDice(seed: number): Dice {
+  const random = generator(seed)
+  const below = (n: number): number => Math.floor(random() * n)
+  return {
+    random,
+    below,
+    pick: <T>(values: readonly T[]): T => values[below(values.length)] as T,
+    maybe: value => (random() < 0.4 ? value : undefined),
+  }
+}
+
+export const NAMES = ['ask', 'find', 'plan']
+export const PLANS = ['free', 'pro', 'team']
+export const USERS = ['', 'ada', 'bob', 'cyd']
+const WORDS = ['refund', 'invoice', 'refund', 'delivery', 'password', 'the', 'of', 'Grün']
+const ERRORS = ['', 'no answer after 30 s', 'no answer after 7 s', 'order 12 is gone']
+
+/** What was written, and what stands after all corrections. */
+export interface RandomData {
+  readonly conversations: readonly string[]
+  /** What is known from captures: conversation -> user and plan. */
+  readonly captured: ReadonlyMap<string, { readonly user: string; readonly plan: string }>
+  readonly standing: readonly StoredEvent[]
+}
+
+/** Writes `count` events of one organization, of which a third is corrected; merges should be stopped before. */
+export async function writeRandomData(
+  store: Store,
+  organization: string,
+  count: number,
+  dice: Dice,
+): Promise<RandomData> {
+  const { random, below, pick } = dice
+  const conversations = Array.from({ length: 40 }, (_, i) => id(1000 + i))
+  const captured = new Map<string, { user: string; plan: string }>()
+  for (const conversation_id of conversations) {
+    if (random() >= 0.5) captured.set(conversation_id, { user: pick(USERS), plan: pick(PLANS) })
+  }
+  const at = new Date(NOW_MS - 1000).toISOString()
+  await insertSessions(
+    store,
+    [...captured].map(([conversation_id, { user, plan }]) =>
+      storedSession({ organization, conversation_id, user_id: user, user_data: { plan }, at }),
+    ),
+  )
+  const events = Array.from({ length: count }, (_, i) => {
+    const failed = pick([0, 0, 1] as const)
+    return storedEvent({
+      organization,
+      conversation_id: pick(conversations),
+      event_id: id(5000 + i),
+      parent_id: random() < 0.4 ? id(5000 + below(count)) : NIL_UUID,
+      // Quarter seconds of ten days, so that instants coincide.
+      at: new Date(NOW_MS - below(10 * 86_400 * 4) * 250).toISOString(),
+      kind: pick(['agent', 'tool', 'llm', 'prompt'] as const),
+      name: pick(NAMES),
+      user_id: pick(USERS),
+      failed,
+      error_type: failed === 1 ? pick(['', 'Timeout']) : '',
+      error_message: failed === 1 ? pick(ERRORS) : '',
+      duration_ns: random() < 0.2 ? -1 : below(3_000_000) * 1000,
+      input_tokens: below(1000),
+      metadata: { ...(random() < 0.3 ? { plan: pick(PLANS) } : {}), event_type: pick(['turn', 'call']) },
+      input: `text ${i} ${pick(WORDS)} ${pick(WORDS)}`,
+      output: pick(['', 'done 1', 'done 2']),
+    })
+  })
+  await insertEvents(store, events)
+  const standing: StoredEvent[] = []
+  const removed: StoredEvent[] = []
+  const moves = new Map<string, StoredEvent[]>()
+  for (const event of events) {
+    const chance = random()
+    const conversation_id = pick(conversations)
+    if (chance < 0.1) removed.push(event)
+    else if (chance < 0.3) {
+      moves.set(conversation_id, [...(moves.get(conversation_id) ?? []), event])
+      standing.push({ ...event, event: { ...event.event, conversation_id } })
+    } else standing.push(event)
+  }
+  await insertMove(store, removed, null)
+  for (const [conversation_id, moved] of moves) await insertMove(store, moved, { conversation_id })
+  return { conversations, captured, standing }
+}
+
+/** The filters that are drawn. */
+export interface Filters {
+  readonly time_range: TimeRange
+  readonly from?: string | undefined
+  readonly to?: string | undefined
+  readonly agent_name?: string | undefined
+  readonly success?: boolean | undefined
+  readonly metadata_filters?: { key: string; value: string }[] | undefined
+}
+
+/** A fixed window, whose ends often coincide with instants of events; sometimes with one end only. */
+function between({ below, random }: Dice): { from?: string; to?: string } {
+  const at = () => new Date(NOW_MS - below(11 * 96) * 900_000).toISOString()
+  const [from = '', to = ''] = [at(), at()].sort()
+  if (random() < 0.3 || from === to) return { to }
+  return random() < 0.3 ? { from } : { from, to }
+}
+
+export function randomFilters(dice: Dice): Filters {
+  const { pick, maybe, random } = dice
+  return {
+    time_range: pick(['1h', '1d', '1w', '1m', 'all'] as const),
+    ...(random() < 0.5 ? between(dice) : {}),
+    agent_name: maybe(pick(NAMES)),
+    success: maybe(random() < 0.5),
+    metadata_filters: maybe([
+      pick([
+        { key: 'plan', value: pick(PLANS) },
+        { key: 'event_type', value: 'call' },
+      ]),
+    ]),
+  }
+}
+
+const HOURS: Record<TimeRange, number> = { '1min': 1 / 60, '1h': 1, '1d': 24, '1w': 168, '1m': 720, all: Infinity }
+
+/** First and last instant of a window, the last excluded. */
+export function boundsOf({ time_range, from, to }: Filters): { start: number; end: number } {
+  const end = to === undefined ? Number.POSITIVE_INFINITY : Date.parse(to)
+  const start = from === undefined ? Math.min(end, NOW_MS) - HOURS[time_range] * 3_600_000 : Date.parse(from)
+  return { start, end }
+}
+
+export const timeOf = ({ event }: StoredEvent): number => Date.parse(`${event.ts.replace(' ', 'T')}Z`)
+
+export function inWindow(event: StoredEvent, filters: Filters): boolean {
+  const { start, end } = boundsOf(filters)
+  return timeOf(event) >= start && timeOf(event) < end
+}
+
+export const isTurnOf = ({ event }: StoredEvent, agent: string): boolean =>
+  event.kind === 'agent' && event.name === agent
+
+export const hasOwn = ({ event }: StoredEvent, key: string, value: string): boolean => event.metadata[key] === value
+
+export const hasCaptured = (data: RandomData, conversation: string, key: string, value: string): boolean =>
+  key === 'plan' && data.captured.get(conversation)?.plan === value
+
+/** Events that metadata filters let through. */
+export const passesMetadata = (data: RandomData, stored: StoredEvent, filters: Filters): boolean =>
+  (filters.metadata_filters ?? []).every(
+    ({ key, value }) => hasOwn(stored, key, value) || hasCaptured(data, stored.event.conversation_id, key, value),
+  )
+
+/** Events that the base filters let through. */
+export const eventsOf = (data: RandomData, filters: Filters): StoredEvent[] =>
+  data.standing.filter(
+    stored =>
+      inWindow(stored, filters) &&
+      (filters.agent_name === undefined || isTurnOf(stored, filters.agent_name)) &&
+      (filters.success === undefined || (stored.event.failed === 0) === filters.success) &&
+      passesMetadata(data, stored, filters),
+  )
+
+/** The user of a conversation: as captured, else the last in order of those that its events name; '' when nobody does. */
+export function userOf(data: RandomData, conversation: string): string {
+  const seen = data.standing
+    .filter(({ event }) => event.conversation_id === conversation)
+    .map(({ event }) => event.user_id)
+  return data.captured.get(conversation)?.user || (seen.sort().at(-1) ?? '')
+}

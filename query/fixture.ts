@@ -1,0 +1,262 @@
+// What the tests of this folder share: rows written by hand, and a query node over real engines.
+
+import { jetstreamManager } from '@nats-io/jetstream'
+import type { NatsConnection } from '@nats-io/transport-node'
+import { openControlView } from '#control/view.ts'
+import { loadPrices } from '#pricing/list.ts'
+import { NIL_UUID } from '#proto/ids.ts'
+import type { EventRow, SessionRow, TextRow } from '#proto/rows.ts'
+import { latencyBucket, PREVIEW_CHARS, Present } from '#proto/rows.ts'
+import type { Metrics } from '#runtime/metrics.ts'
+import { createMetrics } from '#runtime/metrics.ts'
+import type { Store } from '#store/client.ts'
+import type { Buckets } from '#streams/apply.ts'
+import { openBuckets } from '#streams/apply.ts'
+import type { StoredRanges } from '#streams/blocks.ts'
+import { followStoredRanges } from '#streams/blocks.ts'
+import { readPayload } from '#streams/payloads.ts'
+import type { createTenant, TestDatabase } from '#test/rig.ts'
+import { connectNats, freshDatabase, silentLog, startNats } from '#test/rig.ts'
+import { createAuthenticator } from './auth.ts'
+import type { Endpoint } from './endpoint.ts'
+import { createRunner } from './endpoint.ts'
+import { createReaders } from './reader.ts'
+import { routes } from './routes.ts'
+import { startServer } from './server.ts'
+
+interface Teardown {
+  teardown(handler: () => unknown): unknown
+}
+
+/** The instant that the tests' windows end at. */
+export const NOW_MS = Date.UTC(2026, 5, 15, 12, 0, 0)
+
+/** A uuid that is easy to read in a failure: `id(7)` ends in 7. */
+export const id = (n: number): string => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`
+
+let sequence = 0
+const origin = () => ({
+  origin_partition: 0,
+  origin_generation: 1,
+  origin_sequence: ++sequence,
+  origin_frame: 0,
+  origin_index: 0,
+})
+
+const sqlTime = (iso: string): string => iso.replace('T', ' ').replace('Z', '')
+
+/** A whole row of `events`; texts make previews, sizes and present bits. `at` is ISO 8601. */
+export type EventFields = Partial<EventRow> & { at: string; input?: string; output?: string }
+
+/** What stands in `events` and `texts` for one event. */
+export interface StoredEvent {
+  readonly event: EventRow & { version: number; sign: 1 | -1 }
+  readonly text: TextRow
+}
+
+/** Fills the columns that a test does not speak of. */
+export function storedEvent(fields: EventFields): StoredEvent {
+  const { at, input, output, ...given } = fields
+  const event: EventRow = {
+    organization: NIL_UUID,
+    conversation_id: NIL_UUID,
+    session_id: '',
+    event_id: NIL_UUID,
+    parent_id: NIL_UUID,
+    trace_id: NIL_UUID,
+    span_id: '0',
+    parent_span_id: '0',
+    ts: sqlTime(at),
+    duration_ns: -1,
+    latency_bucket: latencyBucket(given.duration_ns ?? -1),
+    source: 'sdk',
+    kind: 'agent',
+    name: 'support',
+    failed: 0,
+    error_type: '',
+    error_message: '',
+    user_id: '',
+    provisional: 0,
+    model: '',
+    provider: '',
+    input_tokens: 0,
+    output_tokens: 0,
+    cache_read_tokens: 0,
+    cache_write_tokens: 0,
+    reasoning_tokens: 0,
+    cost_nanos: 0,
+    input_preview: Array.from(input ?? '')
+      .slice(0, PREVIEW_CHARS)
+      .join(''),
+    output_preview: Array.from(output ?? '')
+      .slice(0, PREVIEW_CHARS)
+      .join(''),
+    input_bytes: Buffer.byteLength(input ?? ''),
+    output_bytes: Buffer.byteLength(output ?? ''),
+    metadata: {},
+    checkpoints: '',
+    received_at: sqlTime(at).slice(0, 23),
+    retention: 0,
+    ...given,
+    present:
+      (given.present ?? 0) | (input === undefined ? 0 : Present.input) | (output === undefined ? 0 : Present.output),
+  }
+  const group_id = event.trace_id === NIL_UUID ? event.conversation_id : event.trace_id
+  const { organization, event_id, ts, retention } = event
+  return {
+    event: { ...event, version: 1, sign: 1 },
+    text: { organization, group_id, event_id, ts, input: input ?? '', output: output ?? '', retention },
+  }
+}
+
+/** A whole row of `sessions`. `at` is when it arrived. */
+export function storedSession(fields: Partial<SessionRow> & { at: string }): SessionRow {
+  const { at, ...given } = fields
+  return {
+    organization: NIL_UUID,
+    conversation_id: NIL_UUID,
+    session_id: '',
+    source: 'sdk',
+    user_id: '',
+    user_email: '',
+    user_data: {},
+    metadata: {},
+    client_config: '',
+    connection_type: '',
+    ip: '',
+    tools: [],
+    started_at: sqlTime(at),
+    recording_url: '',
+    received_at: sqlTime(at),
+    retention: 0,
+    report: '',
+    ...given,
+  }
+}
+
+async function insert(store: Store, table: string, rows: readonly object[]): Promise<void> {
+  await store.client.insert({
+    table,
+    format: 'JSONEachRow',
+    values: rows.map(row => ({ ...row, ...origin() })),
+    clickhouse_settings: { async_insert: 0 },
+  })
+}
+
+/** Writes events and, where something was captured, their texts. */
+export async function insertEvents(store: Store, events: readonly StoredEvent[]): Promise<void> {
+  const texts = events.filter(({ event }) => (event.present & (Present.input | Present.output)) > 0)
+  if (texts.length > 0)
+    await insert(
+      store,
+      'texts',
+      texts.map(({ text }) => text),
+    )
+  await insert(
+    store,
+    'events',
+    events.map(({ event }) => event),
+  )
+}
+
+export const insertSessions = (store: Store, sessions: readonly SessionRow[]): Promise<void> =>
+  insert(store, 'sessions', sessions)
+
+/** Writes a correction: each event reversed, and written again with other fields. */
+export async function insertMove(
+  store: Store,
+  events: readonly StoredEvent[],
+  change: Partial<EventRow> | null,
+): Promise<void> {
+  await insert(store, 'events', [
+    ...events.map(({ event }) => ({ ...event, sign: -1 })),
+    ...(change === null ? [] : events.map(({ event }) => ({ ...event, ...change, version: event.version + 1 }))),
+  ])
+}
+
+/** An answer with its parsed body. */
+export interface Answer {
+  readonly status: number
+  readonly headers: Headers
+  // Tests look into bodies freely.
+  // oxlint-disable-next-line typescript/no-explicit-any
+  readonly body: any
+}
+
+/** A query node of a test's own, inside the test's process. */
+export interface TestNode {
+  readonly url: string
+  readonly nc: NatsConnection
+  readonly stored: StoredRanges
+  readonly db: TestDatabase
+  readonly buckets: Buckets
+  readonly metrics: Metrics
+  ask(method: string, path: string, options?: { body?: unknown; headers?: Record<string, string> }): Promise<Answer>
+}
+
+/** A node with the data set of data.ts in two organizations. */
+export interface DataNode extends TestNode {
+  readonly a: Tenant
+  readonly b: Tenant
+  /** Lets the store fold rows with their reversals. */
+  fold(): Promise<void>
+  /** Posts to the dashboard API as organization `a` unless another key is given. */
+  post(path: string, body?: unknown, apiKey?: string): Promise<Answer>
+}
+
+export type Tenant = Awaited<ReturnType<typeof createTenant>>
+
+/** Starts NATS, a database and a node whose clock stands at NOW_MS; every answer is compared with its schema. */
+export async function startNode(t: Teardown, options: { routes?: readonly Endpoint[] } = {}): Promise<TestNode> {
+  const [nats, db] = await Promise.all([startNats(t), freshDatabase(t)])
+  const nc = await connectNats(t, nats.url)
+  const buckets = await openBuckets(nc)
+  const jsm = await jetstreamManager(nc)
+  const view = await openControlView(buckets.control, silentLog)
+  t.teardown(() => view.close())
+  const metrics = createMetrics('query')
+  const stored = followStoredRanges(nc, silentLog)
+  t.teardown(() => stored.close())
+  const bind = createRunner({
+    authenticator: createAuthenticator(view),
+    openReader: createReaders({
+      store: db.store,
+      limits: { maxSeconds: 20, maxMemoryMb: 1024, organizationQueries: 8 },
+      metrics,
+      log: silentLog,
+    }),
+    records: buckets.control,
+    stored,
+    prices: (await loadPrices('')).list,
+    payloads: async position => readPayload(jsm, position),
+    metrics,
+    log: silentLog,
+    checkResponses: true,
+    clock: () => NOW_MS,
+  })
+  const server = await startServer(
+    { routes: options.routes ?? routes, bind, notReady: async () => [], maxBodyBytes: 64 * 1024, log: silentLog },
+    '127.0.0.1',
+    0,
+  )
+  t.teardown(() => server.close())
+  const url = `http://127.0.0.1:${server.port}`
+  return {
+    url,
+    nc,
+    stored,
+    db,
+    buckets,
+    metrics,
+    ask: async (method, path, { body, headers } = {}) => {
+      const response = await fetch(url + path, {
+        method,
+        headers: { ...headers },
+        ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+      })
+      const text = await response.text()
+      const json = response.headers.get('content-type')?.startsWith('application/json') ?? false
+      return { status: response.status, headers: response.headers, body: json && text !== '' ? JSON.parse(text) : text }
+    },
+  }
+}

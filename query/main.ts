@@ -1,0 +1,72 @@
+// The query node: control view and store in, dashboard API out.
+import { jetstreamManager } from '@nats-io/jetstream'
+import { openControlView } from '#control/view.ts'
+import { loadPrices } from '#pricing/list.ts'
+import { maskAlso } from '#processors/parsers/explain.ts'
+import { clickhouseDatabase, clickhouseUrl, natsUrl } from '#runtime/config.ts'
+import { runPart } from '#runtime/part.ts'
+import { readSettings } from '#runtime/settings.ts'
+import { createStore } from '#store/client.ts'
+import { openBuckets } from '#streams/apply.ts'
+import { followStoredRanges } from '#streams/blocks.ts'
+import { connect } from '#streams/connect.ts'
+import { readPayload } from '#streams/payloads.ts'
+import { createAuthenticator } from './auth.ts'
+import { querySettings } from './config.ts'
+import { createRunner } from './endpoint.ts'
+import { createReaders } from './reader.ts'
+import { routes } from './routes.ts'
+import { startServer } from './server.ts'
+
+await runPart('query', async ({ env, log, metrics }) => {
+  const settings = readSettings(env, { ...querySettings, natsUrl, clickhouseUrl, clickhouseDatabase })
+  const prices = await loadPrices(settings.prices)
+  maskAlso(settings.secretKeys)
+  const nc = await connect({ url: settings.natsUrl, name: 'query', log })
+  const { control } = await openBuckets(nc)
+  const jsm = await jetstreamManager(nc, { timeout: 5_000 })
+  const view = await openControlView(control, log)
+  const stored = followStoredRanges(nc, log)
+  const store = createStore({
+    url: settings.clickhouseUrl,
+    database: settings.clickhouseDatabase,
+    application: 'parley-query',
+    maxConnections: settings.connections,
+    // The store gives up first, so that its reason is what gets logged.
+    requestTimeoutMs: (settings.maxSeconds + 5) * 1000,
+  })
+  const notReady = async (): Promise<string[]> => {
+    const reasons: string[] = []
+    if (nc.isClosed()) reasons.push('the NATS connection is closed')
+    try {
+      await store.read('SELECT 1 FROM events LIMIT 0', { signal: AbortSignal.timeout(2_000) })
+    } catch {
+      reasons.push('the store does not answer, or has no schema yet')
+    }
+    return reasons
+  }
+  const bind = createRunner({
+    authenticator: createAuthenticator(view),
+    openReader: createReaders({ store, limits: settings, metrics, log }),
+    records: control,
+    stored,
+    prices: prices.list,
+    payloads: position => readPayload(jsm, position),
+    metrics,
+    log,
+    checkResponses: settings.checkResponses === 'on',
+  })
+  const { maxBodyBytes, host, port } = settings
+  const server = await startServer({ routes, bind, notReady, maxBodyBytes, log }, host, port)
+  return {
+    notReady,
+    about: { port: server.port },
+    stop: async () => {
+      await server.close()
+      stored.close()
+      view.close()
+      await store.close()
+      await nc.close()
+    },
+  }
+})

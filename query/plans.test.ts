@@ -1,0 +1,133 @@
+// Which projection answers which question. The planner takes one only when a query filters and groups by the projection's own
+// expressions, so a harmless-looking edit can turn milliseconds into a scan: these tests notice.
+import t from 'tap'
+import { freshDatabase } from '#test/rig.ts'
+import { EXTENT_SQL } from './endpoints/organization/summary.ts'
+import { wholeDaysSql } from './endpoints/raw-logs/count.ts'
+import { successCondition } from './endpoints/raw-logs/filters.ts'
+import { agentCondition, allOf, NOTHING } from './filters.ts'
+import { BOUNDS_SQL } from './reads/conversation-facts.ts'
+import { CORRECTED_CONVERSATIONS, CORRECTED_DAYS, conversationPageSql } from './reads/conversation-page.ts'
+import { EVENT_BY_ID, EVENTS_BY_KEY } from './reads/events.ts'
+import { FIRST_DAY_SQL } from './reads/first-day.ts'
+import { BUCKET_BOUND, CONVERSATION_BOUNDS } from './reads/log-keys.ts'
+import { bucketCountsSql, dayConversationsSql } from './reads/metrics.ts'
+import { conversationCostsSql } from './reads/summary-costs.ts'
+import { toolGroupsSql } from './reads/tools.ts'
+import { CAPTURED, CONVERSATIONS_OF_USERS, SEEN, userCondition, WINDOW_CONVERSATIONS } from './reads/users.ts'
+import { EVENTS, FAILED, LATENCIES, windowGroups } from './reads/window-groups.ts'
+
+const { store } = await freshDatabase(t)
+const ROWS = 200_000
+const parameters = {
+  organization: '00000000-0000-4000-8000-000000000001',
+  from: '2026-06-08 12:00:00.000',
+  to: '2106-01-01 00:00:00.000',
+  until: '2106-01-01 00:00:00.000',
+  from_day: '2026-06-08',
+  to_day: '2106-01-01',
+  wanted: 21,
+  limit: 21,
+  offset: 0,
+  days: ['2026-06-10'],
+  corrected: [] as string[],
+  conversation: '00000000-0000-4000-8000-000000000007',
+  conversations: ['00000000-0000-4000-8000-000000000007'],
+  event: '00000000-0000-4000-8000-000000000009',
+  events: ['00000000-0000-4000-8000-000000000009'],
+  hours: ['2026-06-10 08:00:00'],
+  users: ['u2'],
+  agents: ['n1'],
+  failed: 0,
+  values_0: ['turn'],
+}
+const PLAIN = { recount: false, ends: false }
+const PAGE = { offset: 0, limit: 21 }
+const MERGES_OFF = 'SYSTEM STOP MERGES events'
+
+t.before(async () => {
+  // Two organizations, 20,000 conversations and ten days, in rows that only the keys of the projections matter of.
+  await store.command(MERGES_OFF)
+  await store.command(`
+    INSERT INTO events (organization, conversation_id, event_id, ts, kind, source, name, user_id, duration_ns, version, sign, metadata)
+    SELECT
+      toUUID('00000000-0000-4000-8000-00000000000' || toString(1 + number % 2)),
+      reinterpretAsUUID(cityHash64(number % 20000)), reinterpretAsUUID(sipHash128(number)),
+      toDateTime64('2026-06-15 12:00:00', 9, 'UTC') - toIntervalMillisecond(number * 4320),
+      1 + number % 4, 1, 'n' || toString(number % 7), 'u' || toString(number % 2000), number, 1, 1, map('event_type', 'turn')
+    FROM numbers(${ROWS})`)
+  await store.command(`
+    INSERT INTO sessions (organization, conversation_id, user_id, received_at)
+    SELECT toUUID('00000000-0000-4000-8000-000000000001'), reinterpretAsUUID(cityHash64(number)), 'u' || toString(number % 2000), now64(3)
+    FROM numbers(50000)`)
+})
+
+/** The plan of a query as text. */
+async function plan(sql: string): Promise<string> {
+  const settings = { do_not_merge_across_partitions_select_final: 1, optimize_functions_to_subcolumns: 0 } as const
+  const rows = await store.read<{ explain: string }>(`EXPLAIN projections = 1, indexes = 1 ${sql}`, {
+    parameters,
+    settings,
+  })
+  return rows.map(row => row.explain).join('\n')
+}
+
+/** Projections that a plan reads from. */
+const projections = (text: string): string[] =>
+  [...text.matchAll(/ReadFrom(?:MergeTree|PreparedSource) \(([^)]+)\)/g)].map(match => match[1] as string)
+
+t.test('every aggregate question is answered by a projection and by no scan', async t => {
+  const f = async (name: string, sql: string, ...expected: string[]): Promise<void> => {
+    const text = await plan(sql)
+    t.strictSame([...new Set(projections(text))].sort(), expected.sort(), `${name}\n${text}`)
+  }
+  const eventType = { sql: [`metadata['event_type'] IN {values_0:Array(String)}`], parameters: {} }
+  await f('extent of the data', EXTENT_SQL, 'metrics_15m')
+  await f('days with corrections', CORRECTED_DAYS, 'metrics_daily')
+  await f('corrected conversations', CORRECTED_CONVERSATIONS, 'conversations_daily')
+  await f('page of conversations', conversationPageSql(NOTHING, 'newest', PLAIN, PAGE), 'conversations_daily')
+  await f('reach of a page', BUCKET_BOUND, 'metrics_15m')
+  await f('bounds of a conversation', CONVERSATION_BOUNDS, 'conversations')
+  await f('bounds of conversations', BOUNDS_SQL, 'conversations')
+  await f('an event by id', EVENT_BY_ID, 'ids')
+  await f('count by agent', wholeDaysSql(agentCondition(['n1'])), 'names_daily')
+  await f(
+    'count by agent, type and outcome',
+    wholeDaysSql(allOf(agentCondition(['n1']), successCondition(true), eventType)),
+    'names_daily',
+  )
+  const daysOf = (sql: string): string => sql.split('UNION ALL')[0] as string
+  await f('first day', FIRST_DAY_SQL, 'metrics_daily')
+  await f('conversations by day', daysOf(dayConversationsSql(NOTHING, 'UTC')), 'conversations_daily')
+  await f('conversations of a window', WINDOW_CONVERSATIONS, 'conversations_daily')
+  await f('costs of conversations', conversationCostsSql('SELECT {conversation:UUID}'), 'costs')
+  await f('tools and their latencies', daysOf(toolGroupsSql(NOTHING)), 'latency_daily')
+  await f('latencies of everything', daysOf(bucketCountsSql(NOTHING)), 'latency_daily')
+  const sums = projections(
+    await plan(daysOf(windowGroups({ day: 'toDate(ts)' }, [EVENTS, FAILED, LATENCIES], NOTHING))),
+  )
+  t.match(sums, [/_daily$/], 'sums by day come from any of the daily aggregates')
+  const total = projections(await plan(wholeDaysSql(NOTHING)))
+  t.match(total, [/_daily$/], 'any of the daily aggregates')
+})
+
+t.test('conversations of a user come from the aggregate by conversation and the captures by user', async t => {
+  // Plans don't show the reads of IN-sets, which are made before; so each is asked for by itself.
+  t.strictSame(projections(await plan(CAPTURED)), ['by_user'])
+  t.strictSame(projections(await plan(SEEN)), ['conversations'])
+  const text = await plan(CONVERSATIONS_OF_USERS)
+  t.ok(projections(text).includes('conversations'), text)
+  t.notOk(
+    projections(text).some(name => name.endsWith('.events')),
+    'no scan of events',
+  )
+  const page = projections(await plan(conversationPageSql(userCondition('u2'), 'newest', PLAIN, PAGE)))
+  t.strictSame(page, ['conversations_daily'])
+})
+
+t.test('rows of a page are read from the granules of their hours and conversations', async t => {
+  const text = await plan(EVENTS_BY_KEY)
+  const [, read, all] = [...text.matchAll(/Granules: (\d+)\/(\d+)/g)].at(-1) ?? []
+  t.ok(Number(read) <= 2, `${read} of ${all} granules\n${text}`)
+  t.ok(Number(all) >= 20, 'the table has many')
+})

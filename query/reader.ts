@@ -1,0 +1,121 @@
+// The only way an endpoint reaches the store: reads of one organization, with bound values, limits and a cancel signal. What the
+// client gave up is cancelled in the store as well.
+import { randomUUID } from 'node:crypto'
+import type { ClickHouseSettings } from '@clickhouse/client'
+import { ClickHouseError } from '@clickhouse/client'
+import { ParleyError } from '#proto/errors.ts'
+import type { Log } from '#runtime/log.ts'
+import type { Metrics } from '#runtime/metrics.ts'
+import type { Parameter, Store } from '#store/client.ts'
+import { createShares } from './shares.ts'
+
+/** Values bound to a query's `{name:Type}` placeholders. */
+export type Parameters = Readonly<Record<string, Parameter>>
+
+/** Reads of one request. */
+export interface Reader {
+  /**
+   * Rows of a query. `{organization:UUID}` is bound by the reader; every table that the text names must be narrowed by it.
+   * `question` names the query in metrics.
+   * @throws ParleyError QRY_LIMIT, QRY_STORE_FAILED, or QRY_CANCELLED when the client went away.
+   */
+  read<T>(question: string, sql: string, parameters?: Parameters, settings?: ClickHouseSettings): Promise<T[]>
+}
+
+/** What one store query may take. */
+export interface ReaderLimits {
+  readonly maxSeconds: number
+  readonly maxMemoryMb: number
+  /** Queries of one organization that run at once. */
+  readonly organizationQueries: number
+}
+
+/** Rows and bytes of one result: above any page, below what would hurt this process. */
+const RESULT_MAX_ROWS = 200_000
+const RESULT_MAX_BYTES = 256 * 1024 * 1024
+
+/** Error codes of ClickHouse that mean "too much asked": rows, time, memory. */
+const LIMIT_CODES = new Set(['158', '159', '160', '241', '307', '396'])
+
+const TABLE = /\b(?:FROM|JOIN)\s+(events|texts|sessions|corrections|replaced_reports)\b/g
+const NARROWED = /organization = \{organization:UUID\}/g
+
+/** Makes the reader of a request. */
+export type OpenReader = (organization: string, signal: AbortSignal) => Reader
+
+/** Builds readers over a store. */
+export function createReaders(deps: { store: Store; limits: ReaderLimits; metrics: Metrics; log: Log }): OpenReader {
+  const seconds = deps.metrics.histogram(
+    'query_store_seconds',
+    'time of store queries by question',
+    [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
+    ['question'],
+  )
+  const cancelled = deps.metrics.counter(
+    'query_store_cancelled_total',
+    'store queries cancelled for a client that left',
+  )
+  const failed = deps.metrics.counter('query_store_failed_total', 'store queries that failed', ['reason'])
+  const settings = settingsOf(deps.limits)
+  const shares = createShares(deps.limits.organizationQueries)
+  const waiting = deps.metrics.gauge('query_store_waiting', "store queries that wait for their organization's turn")
+  waiting.set(0)
+
+  return (organization, signal) => ({
+    read: async <T>(question: string, sql: string, parameters: Parameters = {}, more: ClickHouseSettings = {}) => {
+      requireNarrowed(question, sql)
+      const end = seconds.startTimer({ question })
+      try {
+        const running = shares.run(organization, signal, () =>
+          deps.store.read<T>(sql, {
+            parameters: { ...parameters, organization },
+            settings: { ...settings, ...more },
+            signal,
+            queryId: randomUUID(),
+          }),
+        )
+        waiting.set(shares.waiting())
+        return await running
+      } catch (error) {
+        if (signal.aborted) {
+          cancelled.inc()
+          throw new ParleyError('QRY_CANCELLED', question, { cause: error })
+        }
+        const limit = error instanceof ClickHouseError && LIMIT_CODES.has(error.code)
+        failed.inc({ reason: limit ? 'limit' : 'error' })
+        deps.log.warn({ err: error, question, organization }, 'a store query failed')
+        throw new ParleyError(limit ? 'QRY_LIMIT' : 'QRY_STORE_FAILED', undefined, { cause: error })
+      } finally {
+        end()
+        waiting.set(shares.waiting())
+      }
+    },
+  })
+}
+
+function settingsOf(limits: ReaderLimits): ClickHouseSettings {
+  return {
+    // 2 = reads only, settings may be sent along. The engine stops a query of a closed connection only when it is a read.
+    readonly: '2',
+    cancel_http_readonly_queries_on_client_close: 1,
+    max_execution_time: limits.maxSeconds,
+    timeout_overflow_mode: 'throw',
+    max_memory_usage: String(limits.maxMemoryMb * 1024 * 1024),
+    max_result_rows: String(RESULT_MAX_ROWS),
+    max_result_bytes: String(RESULT_MAX_BYTES),
+    result_overflow_mode: 'throw',
+    // An error after the first byte would be a 200 with a torn body; pages are small enough to wait for their end.
+    http_wait_end_of_query: 1,
+    // Rows of one key always lie in one partition: reversals copy every partition column.
+    do_not_merge_across_partitions_select_final: 1,
+  }
+}
+
+/** Stops a query that names a table without narrowing it to the organization: a mistake here would show another tenant. */
+function requireNarrowed(question: string, sql: string): void {
+  const tables = sql.match(TABLE)?.length ?? 0
+  const narrowed = sql.match(NARROWED)?.length ?? 0
+  if (narrowed < tables) {
+    throw new ParleyError('BUG', `${question} reads ${tables} tables and narrows ${narrowed} to the organization`)
+  }
+}

@@ -1,0 +1,89 @@
+// Keys of the events of conversations: the newest few of each, or the oldest many of one; and how many children events have.
+import type { Reader } from '../reader.ts'
+import type { ConversationBounds } from './conversation-facts.ts'
+import { OF_CONVERSATIONS } from './conversation-facts.ts'
+import type { EventKey, EventRecord } from './events.ts'
+import { EVENT_COLUMNS } from './events.ts'
+
+const NEWEST_SQL = `
+  SELECT event_id, conversation_id, ts
+  FROM events FINAL
+  PREWHERE ${OF_CONVERSATIONS}
+  ORDER BY ts DESC, toString(event_id)
+  LIMIT {each:UInt32} BY conversation_id`
+
+/** Keys of the newest events of each conversation, newest first. */
+export function newestKeys(reader: Reader, bounds: ConversationBounds, each: number): Promise<EventKey[]> {
+  return reader.read<EventKey>('conversation_newest', NEWEST_SQL, { ...bounds, each })
+}
+
+const OLDEST_SQL = `
+  SELECT ${EVENT_COLUMNS}
+  FROM events FINAL
+  PREWHERE ${OF_CONVERSATIONS}
+  ORDER BY ts, toString(event_id)
+  LIMIT {limit:UInt32}`
+
+/** The oldest events, oldest first. */
+export function oldestEvents(reader: Reader, bounds: ConversationBounds, limit: number): Promise<EventRecord[]> {
+  return reader.read<EventRecord>('conversation_oldest', OLDEST_SQL, { ...bounds, limit })
+}
+
+/** What a span tree needs of an event. */
+export type SpanRecord = Pick<
+  EventRecord,
+  'event_id' | 'parent_id' | 'span_id' | 'ts' | 'duration_ns' | 'kind' | 'name' | 'failed'
+>
+
+// One row of arrays: a million small objects would cost several times the memory of their text.
+const SPANS_SQL = `
+  SELECT
+    groupArray(event_id) AS event_id, groupArray(parent_id) AS parent_id, groupArray(span_id) AS span_id, groupArray(ts) AS ts,
+    groupArray(duration_ns) AS duration_ns, groupArray(toString(kind)) AS kind, groupArray(toString(name)) AS name,
+    groupArray(failed) AS failed
+  FROM (
+    SELECT event_id, parent_id, span_id, ts, duration_ns, kind, name, failed
+    FROM events FINAL
+    PREWHERE ${OF_CONVERSATIONS}
+    ORDER BY ts, toString(event_id)
+    LIMIT {limit:UInt32}
+  )`
+
+/** The oldest events as spans, oldest first. */
+export async function oldestSpans(reader: Reader, bounds: ConversationBounds, limit: number): Promise<SpanRecord[]> {
+  type Columns = { readonly [Field in keyof SpanRecord]: readonly SpanRecord[Field][] }
+  const [found] = await reader.read<Columns>('conversation_spans', SPANS_SQL, { ...bounds, limit })
+  if (found === undefined) return []
+  const { parent_id, span_id, ts, duration_ns, kind, name, failed } = found
+  const at = <T>(column: readonly T[], i: number): T => column[i] as T
+  return found.event_id.map((event_id, i) => ({
+    event_id,
+    parent_id: at(parent_id, i),
+    span_id: at(span_id, i),
+    ts: at(ts, i),
+    duration_ns: at(duration_ns, i),
+    kind: at(kind, i),
+    name: at(name, i),
+    failed: at(failed, i),
+  }))
+}
+
+const CHILDREN_SQL = `
+  SELECT parent_id, toUInt32(count()) AS children
+  FROM events FINAL
+  PREWHERE ${OF_CONVERSATIONS}
+  WHERE parent_id IN {parents:Array(UUID)}
+  GROUP BY parent_id`
+
+/** Number of children by event id; events without children are absent. */
+export async function countChildren(
+  reader: Reader,
+  bounds: ConversationBounds,
+  parents: readonly string[],
+): Promise<Map<string, number>> {
+  const rows = await reader.read<{ parent_id: string; children: number }>('conversation_children', CHILDREN_SQL, {
+    ...bounds,
+    parents,
+  })
+  return new Map(rows.map(row => [row.parent_id, row.children]))
+}

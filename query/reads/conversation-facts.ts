@@ -1,0 +1,90 @@
+// Conversations by id -> the exact figures of each: from its rows, corrections folded, read between the bounds that the aggregate by
+// conversation knows.
+import { Present } from '#proto/rows.ts'
+import type { Reader } from '../reader.ts'
+import { OURS, sqlTime } from './sql.ts'
+
+/** Figures of a conversation over its whole life. */
+export interface ConversationFacts {
+  readonly conversation_id: string
+  /** As it was sent, when that differs from the conversation id; else ''. */
+  readonly session_id: string
+  /** Of its events, for conversations whose captures name no user; else ''. */
+  readonly user_id: string
+  readonly first: string
+  readonly last: string
+  readonly events: number
+  readonly tool_calls: number
+  readonly errors: number
+  /** Whole nanoseconds; null when no event has a latency. */
+  readonly average_ns: number | null
+  readonly agent_names: readonly string[]
+  /** Beginnings of its first input and its last output; null when none was captured. */
+  readonly first_input: string | null
+  readonly last_output: string | null
+}
+
+/** What a bounded read of conversations binds. */
+export interface ConversationBounds {
+  readonly conversations: readonly string[]
+  readonly first: string
+  readonly last: string
+}
+
+/** The rows of some conversations; bounds and ids are on the sorting key. */
+export const OF_CONVERSATIONS = `${OURS}
+    AND ts >= {first:DateTime64(9, 'UTC')} AND ts <= {last:DateTime64(9, 'UTC')}
+    AND conversation_id IN {conversations:Array(UUID)}`
+
+export const BOUNDS_SQL = `
+  SELECT min(first_of) AS first, max(last_of) AS last, groupArray(conversation_id) AS conversations
+  FROM (
+    SELECT conversation_id, min(ts) AS first_of, max(ts) AS last_of
+    FROM events
+    WHERE ${OURS} AND conversation_id IN {conversations:Array(UUID)}
+    GROUP BY conversation_id
+    HAVING sum(sign) > 0
+  )
+  HAVING count() > 0`
+
+/** The first or last of a text that some events have. */
+function captured(pick: 'argMinIf' | 'argMaxIf', column: string, bit: number): string {
+  const has = `bitAnd(present, ${bit}) > 0`
+  return `if(countIf(${has}) = 0, NULL, ${pick}(${column}, (ts, toString(event_id)), ${has}))`
+}
+
+const FACTS_SQL = `
+  SELECT
+    conversation_id,
+    max(session_id) AS session_id,
+    max(user_id) AS user_id,
+    min(ts) AS first,
+    max(ts) AS last,
+    toUInt32(count()) AS events,
+    toUInt32(countIf(kind IN ('tool', 'resource', 'prompt'))) AS tool_calls,
+    toUInt32(countIf(failed = 1)) AS errors,
+    if(countIf(duration_ns >= 0) = 0, NULL, avgIf(duration_ns, duration_ns >= 0)) AS average_ns,
+    arraySort(groupUniqArrayIf(name, kind = 'agent')) AS agent_names,
+    ${captured('argMinIf', 'input_preview', Present.input)} AS first_input,
+    ${captured('argMaxIf', 'output_preview', Present.output)} AS last_output
+  FROM events FINAL
+  PREWHERE ${OF_CONVERSATIONS}
+  GROUP BY conversation_id`
+
+/** Between which instants some conversations stand; null when none of them has an event. The bounds may be wider than needed. */
+export async function boundsOf(reader: Reader, conversations: readonly string[]): Promise<ConversationBounds | null> {
+  if (conversations.length === 0) return null
+  const rows = await reader.read<ConversationBounds>('conversation_bounds', BOUNDS_SQL, { conversations })
+  const found = rows[0]
+  return found ? { ...found, first: sqlTime(found.first), last: sqlTime(found.last) } : null
+}
+
+/** Figures by conversation id; a conversation without events is absent. */
+export async function readFacts(
+  reader: Reader,
+  bounds: ConversationBounds | null,
+): Promise<Map<string, ConversationFacts>> {
+  if (bounds === null) return new Map()
+  const rows = await reader.read<ConversationFacts>('conversation_facts', FACTS_SQL, { ...bounds })
+  return new Map(rows.map(row => [row.conversation_id, row]))
+}

@@ -1,0 +1,91 @@
+// Events by key: the rows of a page once its keys are known, each read from the hours and conversations where it stands.
+import type { EventKind, Source } from '#proto/rows.ts'
+import type { Position } from '../cursor.ts'
+import type { Reader } from '../reader.ts'
+import { OURS, sqlTime } from './sql.ts'
+
+/** Where an event stands. */
+export interface EventKey {
+  readonly event_id: string
+  readonly conversation_id: string
+  /** ISO 8601 with nine digits. */
+  readonly ts: string
+}
+
+/** Its place in a page. */
+export const positionOf = ({ ts, event_id }: EventKey): Position => ({ at: ts, id: event_id })
+
+/** A row of `events` as the store answers; 64-bit integers are text. */
+export interface EventRecord extends EventKey {
+  readonly session_id: string
+  readonly parent_id: string
+  readonly trace_id: string
+  readonly span_id: string
+  readonly parent_span_id: string
+  readonly duration_ns: string
+  readonly source: Source
+  readonly kind: EventKind
+  readonly name: string
+  readonly failed: 0 | 1
+  readonly error_type: string
+  readonly error_message: string
+  readonly user_id: string
+  readonly model: string
+  readonly provider: string
+  readonly input_tokens: string
+  readonly output_tokens: string
+  readonly cache_read_tokens: string
+  readonly cache_write_tokens: string
+  readonly reasoning_tokens: string
+  readonly cost_nanos: string
+  readonly present: number
+  readonly input_preview: string
+  readonly output_preview: string
+  readonly input_bytes: number
+  readonly output_bytes: number
+  readonly metadata: Readonly<Record<string, string>>
+  readonly checkpoints: string
+}
+
+/** Columns of an EventRecord. */
+export const EVENT_COLUMNS = `
+  event_id, conversation_id, ts, session_id, parent_id, trace_id, span_id, parent_span_id, duration_ns, source, kind, name, failed,
+  error_type, error_message, user_id, model, provider, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens,
+  reasoning_tokens, cost_nanos, present, input_preview, output_preview, input_bytes, output_bytes, metadata, checkpoints`
+
+/** The key of the table begins with organization, hour, conversation: with all three given, only their granules are read. */
+export const EVENTS_BY_KEY = `
+  SELECT ${EVENT_COLUMNS}
+  FROM events FINAL
+  PREWHERE ${OURS}
+    AND toStartOfHour(ts) IN {hours:Array(DateTime('UTC'))}
+    AND conversation_id IN {conversations:Array(UUID)}
+    AND event_id IN {events:Array(UUID)}`
+
+/** The rows of some keys, in the order of the keys; a key that has gone since it was found is left out. */
+export async function readEvents(reader: Reader, keys: readonly EventKey[]): Promise<EventRecord[]> {
+  if (keys.length === 0) return []
+  const rows = await reader.read<EventRecord>('events', EVENTS_BY_KEY, {
+    hours: [...new Set(keys.map(key => `${sqlTime(key.ts).slice(0, 13)}:00:00`))],
+    conversations: [...new Set(keys.map(key => key.conversation_id))],
+    events: keys.map(key => key.event_id),
+  })
+  const identity = (key: EventKey): string => `${key.event_id} ${key.conversation_id} ${key.ts}`
+  const found = new Map(rows.map(row => [identity(row), row]))
+  return keys.flatMap(key => found.get(identity(key)) ?? [])
+}
+
+export const EVENT_BY_ID = `
+  SELECT event_id, conversation_id, ts
+  FROM events
+  WHERE ${OURS} AND event_id = {event:UUID}
+  GROUP BY event_id, conversation_id, ts
+  HAVING sum(sign) > 0
+  ORDER BY ts DESC
+  LIMIT 1`
+
+/** Where an event stands, whatever its time; undefined when there is none. */
+export async function findEvent(reader: Reader, event: string): Promise<EventKey | undefined> {
+  const rows = await reader.read<EventKey>('event_by_id', EVENT_BY_ID, { event })
+  return rows[0]
+}

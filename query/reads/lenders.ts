@@ -1,0 +1,106 @@
+// Agent turns that say nothing themselves -> the model calls below them that lend their texts: the first one's input, the last one's
+// output. Turns whose calls came in one batch with them were given texts when they were stored; this is for calls that came before.
+import { NIL_UUID } from '#proto/ids.ts'
+import type { Reader } from '../reader.ts'
+import { placeSpans } from '../span-tree.ts'
+import type { ConversationBounds } from './conversation-facts.ts'
+import { boundsOf, OF_CONVERSATIONS } from './conversation-facts.ts'
+import type { EventRecord } from './events.ts'
+import type { Lenders, Side, TextSource } from './texts.ts'
+
+/** Most events of all traces of a page; of more, nothing is lent, because the last call would not be known. */
+const TRACES_MAX_EVENTS = 20_000
+
+/** An event of a trace. */
+interface TraceRecord extends TextSource {
+  readonly parent_id: string
+  readonly kind: EventRecord['kind']
+  readonly generates: 0 | 1
+}
+
+// Embeddings and rerankings are stored as model calls; what is looked up or sorted was not said by anyone.
+const GENERATES = `kind = 'llm' AND (output_bytes > 0 OR output_tokens > 0 OR failed = 1)
+      AND NOT match(concat(toString(model), ' ', toString(name)), '(?i)embed|rerank')`
+
+const TRACES_SQL = `
+  SELECT
+    event_id, parent_id, conversation_id, trace_id, kind, present, ${GENERATES} AS generates,
+    if(kind = 'llm', events.input_preview, '') AS input_preview, if(kind = 'llm', events.output_preview, '') AS output_preview,
+    input_bytes, output_bytes
+  FROM events FINAL
+  PREWHERE ${OF_CONVERSATIONS}
+  WHERE trace_id IN {traces:Array(UUID)}
+  ORDER BY ts, span_id, toString(event_id)
+  LIMIT {limit:UInt32}`
+
+/**
+ * Lenders by event id, for turns of traces that lack a text and have a model call with one; one query, and none when no turn lacks
+ * a text. Calls count as far as parents lead up to the turn within its conversation, unless a tool stands between.
+ */
+export async function readLenders(
+  reader: Reader,
+  bounds: ConversationBounds | null,
+  events: readonly EventRecord[],
+): Promise<Map<string, Lenders>> {
+  const silent = events.filter(isSilentTurn)
+  if (silent.length === 0 || bounds === null) return new Map()
+  const traces = [...new Set(silent.map(event => event.trace_id))]
+  const limit = TRACES_MAX_EVENTS + 1
+  const rows = await reader.read<TraceRecord>('turn_texts', TRACES_SQL, { ...bounds, traces, limit })
+  if (rows.length === limit) return new Map()
+  const conversations = Map.groupBy(rows, row => row.conversation_id)
+  const ends = new Map([...conversations].flatMap(([id, its]) => endsOf(its).map(([event, end]) => [id + event, end])))
+  return new Map(
+    silent.map(event => [event.event_id, lendersOf(event, ends.get(event.conversation_id + event.event_id))]),
+  )
+}
+
+/** The same for one event, whose conversation's bounds are looked up when they are needed. */
+export async function readLendersOf(reader: Reader, event: EventRecord): Promise<Map<string, Lenders>> {
+  return isSilentTurn(event) ? readLenders(reader, await boundsOf(reader, [event.conversation_id]), [event]) : new Map()
+}
+
+function isSilentTurn(event: EventRecord): boolean {
+  return event.kind === 'agent' && event.trace_id !== NIL_UUID && (event.input_bytes === 0 || event.output_bytes === 0)
+}
+
+function lendersOf(event: EventRecord, ends: Ends | undefined): Lenders {
+  return {
+    input: event.input_bytes === 0 ? ends?.input : undefined,
+    output: event.output_bytes === 0 ? ends?.output : undefined,
+  }
+}
+
+/** Of the calls below an event: the first with words in its input, the last with words in its output. */
+type Ends = { [S in Side]?: TraceRecord | undefined }
+
+/** The ends below each event of a conversation, given in order of time. */
+function endsOf(rows: readonly TraceRecord[]): [string, Ends][] {
+  const at = new Map(rows.map((row, i) => [row, i]))
+  const rank = (row: TraceRecord | undefined, none: number): number =>
+    row === undefined ? none : (at.get(row) as number)
+  const below = new Map<string, Ends>()
+  // Children before their parents: what is found below goes up step by step.
+  for (const { node, parent } of placeSpans(rows).toReversed()) {
+    if (parent === null || node.kind === 'tool') continue
+    const ends = below.get(parent.event_id) ?? {}
+    for (const { input, output } of [spoken(node), below.get(node.event_id) ?? {}]) {
+      if (rank(input, Number.POSITIVE_INFINITY) < rank(ends.input, Number.POSITIVE_INFINITY)) ends.input = input
+      if (rank(output, -1) > rank(ends.output, -1)) ends.output = output
+    }
+    below.set(parent.event_id, ends)
+  }
+  return [...below]
+}
+
+function spoken(row: TraceRecord): Ends {
+  if (row.generates === 0) return {}
+  return { ...(hasWords(row, 'input') ? { input: row } : {}), ...(hasWords(row, 'output') ? { output: row } : {}) }
+}
+
+/** How calls of tools, their results and printed objects begin; see processors/parsers/otlp/parts.ts and python.ts. */
+const UNSAID = /^(?:\[tool_(?:call|result) |[A-Z][A-Za-z]+\([a-z_]+=)/
+
+function hasWords(row: TraceRecord, side: Side): boolean {
+  return row[`${side}_bytes`] > 0 && !UNSAID.test(row[`${side}_preview`])
+}

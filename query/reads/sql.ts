@@ -1,0 +1,58 @@
+// Pieces of SQL that several reads share. Every one keeps the rule that the organization is bound first.
+
+/**
+ * Condition of every read, in PREWHERE where the read is FINAL: conditions on the sorting key may be applied before rows of one key
+ * are folded, since those rows share it; conditions on anything else may not.
+ */
+export const OURS = 'organization = {organization:UUID}'
+
+/** Events of the window; its parameters are those of `Window`. */
+export const IN_WINDOW = `ts >= {from:DateTime64(9, 'UTC')} AND ts < {to:DateTime64(9, 'UTC')}`
+
+/** Whole days of the window, in the words of the aggregates by day. */
+export const WHOLE_DAYS = 'toDate(ts) > {from_day:Date} AND toDate(ts) < {to_day:Date}'
+
+/** What the window holds of its first and its last day. */
+export const RAGGED_DAYS = `${IN_WINDOW}
+    AND (ts < {first_end:DateTime64(9, 'UTC')} OR ts >= {last_start:DateTime64(9, 'UTC')})`
+
+/** Stream order of session captures: what is greater wins. */
+const CAPTURE_ORDER = '(received_at, origin_sequence, origin_frame, origin_index, origin_partition)'
+
+/**
+ * Condition on captures: none of a call's report that gave way to a later one. What only the earlier report said is no longer said
+ * of the call. `conversations` may narrow what is looked up, like ` AND conversation_id IN (…)`.
+ */
+export const standing = (conversations = ''): string => `(report = '' OR
+    (conversation_id, origin_partition, origin_sequence, origin_frame) NOT IN (
+      SELECT conversation_id, origin_partition, origin_sequence, origin_frame FROM replaced_reports
+      WHERE ${OURS}${conversations}))`
+
+/** Order of texts of one event: that of a call's later report stands later, and of one position the replayed. */
+export const TEXT_ORDER = '(origin_sequence, origin_frame, origin_index, origin_generation)'
+
+/** The latest value that is not empty. */
+export const latest = (column: string): string => `argMaxIf(${column}, ${CAPTURE_ORDER}, ${column} != '')`
+
+/** True when the latest capture that has the key of a map holds one of the values. */
+export const latestEntryIn = (column: string, key: string, values: string): string =>
+  `(countIf(mapContains(${column}, ${key})) > 0
+          AND ${latestEntry(column, key)} IN ${values})`
+
+/** The latest value of a map's key; '' when no capture has it. */
+export const latestEntry = (column: string, key: string): string =>
+  `argMaxIf(${column}[${key}], ${CAPTURE_ORDER}, mapContains(${column}, ${key}))`
+
+/** Maps of all captures, merged key by key: a later capture that lacks a key leaves it as it was. */
+export const latestMap = (column: string): string =>
+  `mapApply((k, v) -> (k, v.2), maxMap(mapApply((k, v) -> (k, (${CAPTURE_ORDER}, v)), ${column})))`
+
+/** The beginning of a text: at most `bytes`, cut where a UTF-8 character ends. */
+export function utf8Prefix(column: string, bytes: number): string {
+  // A continuation byte is 10xxxxxx; where the byte after the cut is one, the cut is inside a character of up to four bytes.
+  const continues = (at: number): string => `bitAnd(reinterpretAsUInt8(substring(${column}, ${at}, 1)), 192) = 128`
+  return `substring(${column}, 1, ${bytes} - multiIf(NOT ${continues(bytes + 1)}, 0, NOT ${continues(bytes)}, 1, NOT ${continues(bytes - 1)}, 2, 3))`
+}
+
+/** `2026-11-20T16:00:00.123456789Z`, as the store answers, to the form that it takes in parameters. */
+export const sqlTime = (iso: string): string => `${iso.slice(0, 10)} ${iso.slice(11, -1)}`

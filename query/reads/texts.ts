@@ -1,0 +1,105 @@
+// Inputs and outputs of events, cut or whole. A text that fits its preview is taken from there: most reads need no second table.
+import { NIL_UUID } from '#proto/ids.ts'
+import { Present } from '#proto/rows.ts'
+import type { Reader } from '../reader.ts'
+import type { EventRecord } from './events.ts'
+import { OURS, TEXT_ORDER, utf8Prefix } from './sql.ts'
+
+/** Both texts of an event; null = not captured. */
+export interface Texts {
+  readonly input: string | null
+  readonly output: string | null
+  readonly input_truncated: boolean
+  readonly output_truncated: boolean
+}
+
+/** One side of an event. */
+export type Side = 'input' | 'output'
+
+/** What is needed of an event to read its texts. */
+export type TextSource = Pick<
+  EventRecord,
+  | 'event_id'
+  | 'conversation_id'
+  | 'trace_id'
+  | 'present'
+  | 'input_preview'
+  | 'output_preview'
+  | 'input_bytes'
+  | 'output_bytes'
+>
+
+/** The events whose texts stand for those that an event lacks. */
+export type Lenders = { readonly [S in Side]?: TextSource | undefined }
+
+interface TextRecord {
+  readonly event_id: string
+  readonly input: string
+  readonly output: string
+}
+
+const textsSql = (input: string, output: string): string => `
+  SELECT event_id, ${input} AS input, ${output} AS output
+  FROM texts
+  WHERE ${OURS} AND group_id IN {groups:Array(UUID)} AND event_id IN {events:Array(UUID)}
+  ORDER BY ${TEXT_ORDER} DESC
+  LIMIT 1 BY event_id`
+
+/** Texts of events by event id, each cut to `maxBytes`; Infinity = whole. `lenders`, by event id, stand in for their events. */
+export async function readTexts(
+  reader: Reader,
+  events: readonly TextSource[],
+  maxBytes: number,
+  lenders: ReadonlyMap<string, Lenders> = new Map(),
+): Promise<Map<string, Texts>> {
+  const sourceOf = (event: TextSource, side: Side): TextSource => lenders.get(event.event_id)?.[side] ?? event
+  const sources = new Set(events.flatMap(event => [sourceOf(event, 'input'), sourceOf(event, 'output')]))
+  const stored = await readStored(
+    reader,
+    [...sources].filter(source => !isWhole(source, 'input') || !isWhole(source, 'output')),
+    maxBytes,
+  )
+  return new Map(
+    events.map(event => {
+      const [from, to] = [sourceOf(event, 'input'), sourceOf(event, 'output')]
+      const [input, input_truncated] = textOf(from, 'input', stored.get(from.event_id), maxBytes)
+      const [output, output_truncated] = textOf(to, 'output', stored.get(to.event_id), maxBytes)
+      return [event.event_id, { input, output, input_truncated, output_truncated }]
+    }),
+  )
+}
+
+async function readStored(
+  reader: Reader,
+  events: readonly TextSource[],
+  maxBytes: number,
+): Promise<Map<string, TextRecord>> {
+  if (events.length === 0) return new Map()
+  const cut = (column: string): string => (Number.isFinite(maxBytes) ? utf8Prefix(column, maxBytes) : column)
+  // A text stands under the trace or the conversation that its event was first stored under.
+  const groups = new Set(events.flatMap(event => [event.conversation_id, event.trace_id]))
+  groups.delete(NIL_UUID)
+  const rows = await reader.read<TextRecord>('texts', textsSql(cut('texts.input'), cut('texts.output')), {
+    groups: [...groups],
+    events: events.map(event => event.event_id),
+  })
+  return new Map(rows.map(row => [row.event_id, row]))
+}
+
+function isWhole(event: TextSource, side: Side): boolean {
+  return Buffer.byteLength(event[`${side}_preview`]) === event[`${side}_bytes`]
+}
+
+/** The text of one side and whether it was cut. */
+function textOf(
+  event: TextSource,
+  side: Side,
+  stored: TextRecord | undefined,
+  maxBytes: number,
+): [string | null, boolean] {
+  if ((event.present & Present[side]) === 0) return [null, false]
+  if (isWhole(event, side)) return [event[`${side}_preview`], false]
+  // Texts may be kept for a shorter time than events: the preview is what is left then.
+  if (stored === undefined) return [event[`${side}_preview`], true]
+  return [stored[side], event[`${side}_bytes`] > maxBytes]
+}

@@ -1,0 +1,90 @@
+// The dashboard API on one screen.
+
+import type { Endpoint } from './endpoint.ts'
+import { chartsQuery } from './endpoints/charts/query.ts'
+import { chartsCreate, chartsDelete, chartsList, chartsReorder, chartsUpdate } from './endpoints/charts/saved.ts'
+import { conversationAudio } from './endpoints/conversations/audio.ts'
+import { conversationDetail } from './endpoints/conversations/detail.ts'
+import { conversationMessages } from './endpoints/conversations/messages.ts'
+import { conversationSpans } from './endpoints/conversations/spans.ts'
+import { commandCenterSummary } from './endpoints/dashboard/command-center-summary.ts'
+import { dashboard } from './endpoints/dashboard/metrics.ts'
+import { errorGroups } from './endpoints/errors/groups.ts'
+import { errorsList } from './endpoints/errors/list.ts'
+import { explainEvent } from './endpoints/explain/event.ts'
+import { live } from './endpoints/live/live.ts'
+import { metadataDistribution } from './endpoints/metadata/distribution.ts'
+import { conversationKeys, conversationKeysUpdate, eventKeys, eventKeysUpdate } from './endpoints/metadata/keys.ts'
+import { organizationDisplayId } from './endpoints/organization/display-id.ts'
+import { organizationSummary } from './endpoints/organization/summary.ts'
+import { getPrices } from './endpoints/prices/get.ts'
+import { putPrices } from './endpoints/prices/put.ts'
+import { quotePrice } from './endpoints/prices/quote.ts'
+import { rawLogsCount } from './endpoints/raw-logs/count.ts'
+import { eventIo } from './endpoints/raw-logs/event-io.ts'
+import { errorsExport, rawLogsExport } from './endpoints/raw-logs/export.ts'
+import { rawLogs } from './endpoints/raw-logs/list.ts'
+import { createRule } from './endpoints/rules/create.ts'
+import { listRules } from './endpoints/rules/list.ts'
+import { removeRule } from './endpoints/rules/remove.ts'
+import { tryRules } from './endpoints/rules/try.ts'
+import { intentKeywords } from './endpoints/search/intent-keywords.ts'
+import { toolCheckpointStats } from './endpoints/tools/checkpoint-stats.ts'
+import { toolsDashboard } from './endpoints/tools/dashboard.ts'
+import { toolErrorDistribution } from './endpoints/tools/error-distribution.ts'
+import { toolStats } from './endpoints/tools/stats.ts'
+import { toolTimeSeries } from './endpoints/tools/time-series.ts'
+import { userStories } from './endpoints/user-stories/list.ts'
+import { searchOptions } from './endpoints/user-stories/search-options.ts'
+
+/** Every endpoint of the query node but /, /openapi.json, /healthz and /readyz. */
+export const routes: readonly Endpoint[] = [
+  organizationSummary, // GET    /dashboard/api/organization/summary
+  organizationDisplayId, // GET    /dashboard/api/organization/displayId
+  eventKeys, // GET    /dashboard/api/organization/event-keys
+  eventKeysUpdate, // PUT    /dashboard/api/organization/event-keys
+  conversationKeys, // GET    /dashboard/api/organization/conversation-keys
+  conversationKeysUpdate, // PUT    /dashboard/api/organization/conversation-keys
+
+  userStories, // POST   /dashboard/api/user-stories
+  searchOptions, // POST   /dashboard/api/user-stories/search-options
+  dashboard, // POST   /dashboard/api/dashboard
+  commandCenterSummary, // POST   /dashboard/api/command-center-summary
+  metadataDistribution, // POST   /dashboard/api/metadata-distribution
+  chartsList, // GET    /dashboard/api/dashboard/charts
+  chartsCreate, // POST   /dashboard/api/dashboard/charts
+  chartsReorder, // PUT    /dashboard/api/dashboard/charts/reorder
+  chartsUpdate, // PUT    /dashboard/api/dashboard/charts/{id}
+  chartsDelete, // DELETE /dashboard/api/dashboard/charts/{id}
+  chartsQuery, // POST   /dashboard/api/charts/query
+
+  toolStats, // POST   /dashboard/api/tool-stats
+  toolTimeSeries, // POST   /dashboard/api/tool-time-series
+  toolErrorDistribution, // POST   /dashboard/api/tool-error-distribution
+  toolCheckpointStats, // POST   /dashboard/api/tool-checkpoint-stats
+  toolsDashboard, // POST   /dashboard/api/tools-dashboard
+
+  errorsList, // POST   /dashboard/api/errors
+  errorGroups, // POST   /dashboard/api/errors/groups
+  errorsExport, // POST   /dashboard/api/errors/export
+  rawLogs, // POST   /dashboard/api/raw-logs
+  rawLogsCount, // POST   /dashboard/api/raw-logs/count
+  rawLogsExport, // POST   /dashboard/api/raw-logs/export
+  eventIo, // POST   /dashboard/api/event-io
+  live, // GET    /dashboard/api/live
+
+  conversationMessages, // POST   /dashboard/api/conversation-messages
+  conversationSpans, // POST   /dashboard/api/conversation-spans
+  conversationDetail, // POST   /dashboard/api/conversation-detail
+  conversationAudio, // GET    /dashboard/api/conversation-audio
+  intentKeywords, // POST   /dashboard/api/intent-keywords
+
+  getPrices, // GET    /dashboard/api/prices
+  putPrices, // PUT    /dashboard/api/prices
+  quotePrice, // POST   /dashboard/api/prices/quote
+  explainEvent, // POST   /dashboard/api/explain-event
+  listRules, // GET    /dashboard/api/attribute-rules
+  createRule, // POST   /dashboard/api/attribute-rules
+  removeRule, // DELETE /dashboard/api/attribute-rules/{id}
+  tryRules, // POST   /dashboard/api/attribute-rules/try
+]

@@ -1,0 +1,234 @@
+// HTTP of the query node: the only file that knows Fastify. Routes -> runs, errors -> {error}, and an end without cut answers.
+import { randomUUID } from 'node:crypto'
+import type { AddressInfo } from 'node:net'
+import { Readable } from 'node:stream'
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify'
+import fastify from 'fastify'
+import type { ErrorCode } from '#proto/errors.ts'
+import { errors, isParleyError, ParleyError } from '#proto/errors.ts'
+import type { Log } from '#runtime/log.ts'
+import type { Endpoint, Run } from './endpoint.ts'
+import { homePage } from './home.ts'
+import { openApi } from './openapi.ts'
+
+/** What the server is built from. */
+export interface ServerOptions {
+  readonly routes: readonly Endpoint[]
+  readonly bind: (endpoint: Endpoint) => Run
+  /** Reasons why the node cannot work right now; empty = ready. */
+  readonly notReady: () => Promise<readonly string[]>
+  readonly maxBodyBytes: number
+  readonly log: Log
+}
+
+/** A listening server. */
+export interface Server {
+  readonly port: number
+  /** Takes no new requests, lets running ones finish for a while, then cancels them. */
+  close(): Promise<void>
+}
+
+/** How long running requests may go on after the stop was asked for. */
+const DRAIN_MS = 4_000
+const METHODS: readonly HTTPMethods[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
+/** Ids from a proxy in front are kept when they are harmless in a log. */
+const REQUEST_ID = /^[\w.:-]{1,100}$/
+
+const SECURITY_HEADERS = {
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-resource-policy': 'same-origin',
+  'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
+} as const
+
+/**
+ * Starts listening.
+ * @throws ParleyError RUN_PORT_IN_USE.
+ */
+export async function startServer(options: ServerOptions, host: string, port: number): Promise<Server> {
+  // One controller a request, listed here: a signal that lived as long as the process would hold on to every request.
+  const running: Running = new Set()
+  const app = build(options, running)
+  try {
+    await app.listen({ host, port })
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error
+    throw new ParleyError('RUN_PORT_IN_USE', `${host}:${port} (PARLEY_QUERY_PORT)`, { cause: error })
+  }
+  return {
+    port: (app.server.address() as AddressInfo).port,
+    close: async () => {
+      // A stream may go on for hours; whoever reads it comes back and says where it stood.
+      for (const request of running) if (request.streams) request.controller.abort()
+      const drained = setTimeout(() => {
+        for (const request of running) request.controller.abort()
+      }, DRAIN_MS)
+      await app.close()
+      clearTimeout(drained)
+    },
+  }
+}
+
+/** Requests that are being answered. */
+type Running = Set<{ readonly controller: AbortController; readonly streams: boolean }>
+
+function build(options: ServerOptions, running: Running): FastifyInstance {
+  const app = fastify({
+    bodyLimit: options.maxBodyBytes,
+    forceCloseConnections: 'idle',
+    routerOptions: { ignoreTrailingSlash: false },
+    requestIdHeader: false,
+    genReqId: request => {
+      const given = request.headers['x-request-id']
+      return typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID()
+    },
+    frameworkErrors: (error, request, reply) => void answerError(options.log, error, request, reply),
+    clientErrorHandler: (_error, socket) => {
+      if (socket.writable) socket.end(rawError('REQ_BODY_INVALID'))
+    },
+  })
+  // The runner parses: after the credential was checked, and whatever the content type says.
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
+  app.addHook('onRequest', async (request, reply) => {
+    reply.headers({ ...SECURITY_HEADERS, 'x-request-id': request.id })
+  })
+  app.setErrorHandler((error: FastifyError, request, reply) => answerError(options.log, error, request, reply))
+  app.setNotFoundHandler((request, reply) =>
+    answerError(options.log, new ParleyError('REQ_ROUTE_UNKNOWN'), request, reply),
+  )
+  addRoutes(app, options, running)
+  return app
+}
+
+function addRoutes(app: FastifyInstance, options: ServerOptions, running: Running): void {
+  const methodsOf = new Map<string, HTTPMethods[]>()
+  const add = (
+    method: HTTPMethods,
+    url: string,
+    handler: (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>,
+  ): void => {
+    methodsOf.set(url, [...(methodsOf.get(url) ?? []), method])
+    app.route({ method, url, handler })
+  }
+  for (const endpoint of options.routes) {
+    const run = options.bind(endpoint)
+    add(endpoint.method, endpoint.path.replaceAll(/\{(\w+)\}/g, ':$1'), async (request, reply) => {
+      const signal = track(reply, running, endpoint.produces !== undefined)
+      const { id, headers, query } = request
+      const body = request.body instanceof Buffer ? request.body : Buffer.alloc(0)
+      const params = request.params as Record<string, string>
+      const answer = await run({ id, headers, body, query, params, signal })
+      reply.code(endpoint.status ?? 200).header('cache-control', 'no-store')
+      if (endpoint.status === 204) return reply.send()
+      if (endpoint.produces !== undefined) {
+        return sendChunks(reply, answer as AsyncIterable<string>, endpoint.produces)
+      }
+      return reply.type('application/json; charset=utf-8').send(JSON.stringify(answer))
+    })
+  }
+  const document = JSON.stringify(openApi(options.routes))
+  add('GET', '/openapi.json', async (_request, reply) => reply.type('application/json; charset=utf-8').send(document))
+  add('GET', '/', async (_request, reply) => reply.type('text/html; charset=utf-8').send(homePage))
+  add('GET', '/healthz', async (_request, reply) => reply.type('text/plain; charset=utf-8').send('ok'))
+  add('GET', '/readyz', async (_request, reply) => {
+    const reasons = await options.notReady()
+    return reply.code(reasons.length === 0 ? 200 : 503).send({ ready: reasons.length === 0, reasons })
+  })
+  for (const [url, known] of methodsOf) {
+    const allow = known.join(', ')
+    // HEAD comes with GET.
+    const others = METHODS.filter(
+      method => !known.includes(method === 'HEAD' && known.includes('GET') ? 'GET' : method),
+    )
+    app.route({
+      method: others,
+      url,
+      handler: async (_request, reply) => {
+        reply.header('allow', allow)
+        throw new ParleyError('REQ_METHOD_UNKNOWN', `use ${allow}`)
+      },
+    })
+  }
+}
+
+/**
+ * Answers with a stream. Its first chunk is awaited, so that what fails at once is an error answer; what fails later cuts the
+ * connection, since a whole answer must not be told from a torn one by its length.
+ */
+async function sendChunks(
+  reply: FastifyReply,
+  chunks: AsyncIterable<string>,
+  type: NonNullable<Endpoint['produces']>,
+): Promise<FastifyReply> {
+  const iterator = chunks[Symbol.asyncIterator]()
+  const first = await iterator.next()
+  async function* all(): AsyncGenerator<string> {
+    try {
+      for (let next = first; next.done !== true; next = await iterator.next()) yield next.value
+    } finally {
+      await iterator.return?.()
+    }
+  }
+  if (type === 'text/csv') reply.header('content-disposition', 'attachment; filename="export.csv"')
+  // One chunk ahead is enough: a chunk may be megabytes.
+  return reply.type(`${type}; charset=utf-8`).send(Readable.from(all(), { objectMode: true, highWaterMark: 1 }))
+}
+
+/** Lists a request until it is answered; its signal aborts when the connection closes before that, or when the node stops. */
+function track(reply: FastifyReply, running: Running, streams: boolean): AbortSignal {
+  const controller = new AbortController()
+  const request = { controller, streams }
+  running.add(request)
+  reply.raw.once('close', () => {
+    running.delete(request)
+    if (!reply.raw.writableFinished) controller.abort()
+  })
+  return controller.signal
+}
+
+/** The one shape of every error answer. What the table does not know is logged and told as an internal error. */
+function answerError(log: Log, error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const known = isParleyError(error) ? error : fromFramework(error)
+  // Nobody is left to read it.
+  if (known.code === 'QRY_CANCELLED') return reply.code(499).send()
+  if (known.status >= 500) log.error({ err: error, request: request.id, path: request.url }, 'a request failed')
+  if (known.status === 401) reply.header('www-authenticate', 'Bearer')
+  // The detail of a 5xx is for the log.
+  const text = known.status >= 500 ? errors[known.code].text : known.message
+  return reply
+    .code(known.status || 500)
+    .headers({ ...SECURITY_HEADERS, 'x-request-id': request.id, 'cache-control': 'no-store' })
+    .type('application/json; charset=utf-8')
+    .send(JSON.stringify(errorBody(known, text, request.id)))
+}
+
+/** `error` is the contract's; the others are for programs: the code of docs/errors.md, the field at fault, the id in the log. */
+function errorBody(error: ParleyError, text: string, request_id: string): object {
+  return { error: text, code: error.code, ...(error.field === undefined ? {} : { field: error.field }), request_id }
+}
+
+function fromFramework(error: unknown): ParleyError {
+  const { code, statusCode } = error as FastifyError
+  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return new ParleyError('REQ_BODY_TOO_LARGE')
+  if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') return new ParleyError('REQ_TYPE_UNSUPPORTED')
+  if (code === 'FST_ERR_BAD_URL') return new ParleyError('REQ_ROUTE_UNKNOWN')
+  if (typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500) {
+    return new ParleyError('REQ_BODY_INVALID', undefined, { cause: error })
+  }
+  return new ParleyError('INTERNAL', undefined, { cause: error })
+}
+
+/** An answer to bytes that are no HTTP request; there is no reply object then. */
+function rawError(code: ErrorCode): string {
+  const body = JSON.stringify({ error: errors[code].text, code })
+  return [
+    `HTTP/1.1 ${errors[code].status} Bad Request`,
+    'content-type: application/json; charset=utf-8',
+    `content-length: ${Buffer.byteLength(body)}`,
+    'connection: close',
+    '',
+    body,
+  ].join('\r\n')
+}

@@ -1,0 +1,86 @@
+// JSON -> a value of a schema with its defaults filled in, or an error that names the field at fault in dot notation.
+import type { Static, TSchema } from 'typebox'
+import { Compile } from 'typebox/compile'
+import { ParleyError } from '#proto/errors.ts'
+
+/** What is wrong with a value: where, and what was expected. */
+interface Fault {
+  readonly field: string
+  readonly expected: string
+}
+
+/** A compiled schema. */
+export interface Checker<T> {
+  /**
+   * The value with defaults filled in; unknown fields stay and are nobody's business.
+   * @throws ParleyError REQ_BODY_INVALID with the field.
+   */
+  readonly read: (value: unknown) => T
+  /** The first fault, or null. */
+  readonly fault: (value: unknown) => Fault | null
+}
+
+type ErrorLike = ReturnType<ReturnType<typeof Compile>['Errors']>[number]
+
+/** Compiles a schema once; checks cost microseconds then. */
+export function createChecker<S extends TSchema>(schema: S): Checker<Static<S>> {
+  const validator = Compile(schema)
+  const fault = (value: unknown): Fault | null => {
+    if (validator.Check(value)) return null
+    const errors = validator.Errors(value)
+    // A choice of types reports the fault of every branch; the sentence for the whole choice says more.
+    const choice = errors.find(error => error.keyword === 'anyOf')
+    const error = choice ?? errors[0]
+    if (error === undefined) throw new ParleyError('BUG', 'a value fails its schema without an error')
+    return describe(schema, error)
+  }
+  return {
+    fault,
+    read: value => {
+      const filled = validator.Default(value)
+      const found = fault(filled)
+      if (found === null) return filled as Static<S>
+      const { field, expected } = found
+      throw new ParleyError(
+        'REQ_BODY_INVALID',
+        field === '' ? expected : `${field} ${expected}`,
+        field === '' ? {} : { field },
+      )
+    },
+  }
+}
+
+function describe(schema: TSchema, error: ErrorLike): Fault {
+  const field = dotted(error.instancePath)
+  switch (error.keyword) {
+    case 'required': {
+      const missing = error.params.requiredProperties[0] ?? ''
+      return { field: field === '' ? missing : `${field}.${missing}`, expected: 'is required' }
+    }
+    case 'enum': {
+      const allowed = error.params.allowedValues.map(value => JSON.stringify(value))
+      return { field, expected: `must be one of ${allowed.join(', ')}` }
+    }
+    case 'anyOf':
+      return { field, expected: `must be ${expectedAt(schema, error.schemaPath)}` }
+    case 'format':
+      return { field, expected: `must be a ${error.params.format}` }
+    case 'type':
+      return { field, expected: `must be of type ${String(error.params.type)}` }
+    default:
+      return { field, expected: error.message }
+  }
+}
+
+/** `/metadata_filters/0/key` -> `metadata_filters.0.key` */
+function dotted(pointer: string): string {
+  return pointer.slice(1).replaceAll('/', '.').replaceAll('~1', '/').replaceAll('~0', '~')
+}
+
+/** The words that a schema carries for its choice of types. */
+function expectedAt(schema: TSchema, path: string): string {
+  let at: unknown = schema
+  for (const part of path.split('/').slice(1)) at = (at as Record<string, unknown>)[part]
+  const { expected } = at as { expected?: string }
+  return expected ?? 'of another type'
+}

@@ -1,0 +1,137 @@
+// Time ranges -> the instants they begin and end at, as bound parameters.
+import type { TimeFields, TimeRange } from '#proto/dashboard/shared.ts'
+import { ParleyError } from '#proto/errors.ts'
+import { sqlMillis } from '#proto/time.ts'
+
+const MINUTE_MS = 60_000
+const DAY_MS = 86_400_000
+
+const LENGTH_MS: Readonly<Record<Exclude<TimeRange, 'all'>, number>> = {
+  '1min': MINUTE_MS,
+  '1h': 60 * MINUTE_MS,
+  '1d': DAY_MS,
+  '1w': 7 * DAY_MS,
+  // The contract's `m` is a month of 30 days.
+  '1m': 30 * DAY_MS,
+}
+
+/** Later than any event, and the last whole year of the store's 32-bit hours: the table's sorting key holds such hours. */
+const OPEN_END_MS = Date.UTC(2106, 0, 1)
+
+/** A window of time: `from` belongs to it, `to` does not. */
+export interface Window {
+  readonly fromMs: number
+  /** Infinity for a window that was asked for by `time_range`: an event whose sender's clock runs ahead is seen at once. */
+  readonly toMs: number
+  /** IANA name; days of series begin at its midnights. */
+  readonly timezone: string
+  /**
+   * `from` and `to` as DateTime64, and the days that hold them as Date. Days between the two are whole, so an aggregate by day can
+   * answer for them; `first_end` and `last_start` are where they begin and end.
+   */
+  readonly parameters: {
+    readonly from: string
+    readonly to: string
+    readonly from_day: string
+    readonly to_day: string
+    readonly first_end: string
+    readonly last_start: string
+  }
+}
+
+/**
+ * The window of a request that is answered at `nowMs`: rolling by `time_range`, or fixed by `from` and `to`.
+ * @throws ParleyError REQ_BODY_INVALID for a time zone or times that do not exist, and for an end before its beginning.
+ */
+export function windowOf(request: TimeFields, nowMs: number): Window {
+  const timezone = request.timezone ?? 'UTC'
+  requireTimezone(timezone)
+  const toMs = request.to === undefined ? Number.POSITIVE_INFINITY : instantOf('to', request.to, timezone)
+  if (request.from !== undefined) {
+    const fromMs = instantOf('from', request.from, timezone)
+    if (fromMs >= toMs) throw new ParleyError('REQ_BODY_INVALID', 'to must be later than from', { field: 'to' })
+    return windowBetween(fromMs, toMs, timezone)
+  }
+  const end = Math.min(toMs, nowMs)
+  return windowBetween(request.time_range === 'all' ? 0 : end - LENGTH_MS[request.time_range], toMs, timezone)
+}
+
+/** Everything since `fromMs`. */
+export function windowFrom(fromMs: number): Window {
+  return windowBetween(fromMs, Number.POSITIVE_INFINITY)
+}
+
+/** Everything from `fromMs` on and before `toMs`. */
+export function windowBetween(fromMs: number, toMs: number, timezone = 'UTC'): Window {
+  const start = Math.max(fromMs, 0)
+  const end = Math.min(toMs, OPEN_END_MS)
+  const midnight = (ms: number): number => Math.floor(ms / DAY_MS) * DAY_MS
+  const parameters = {
+    from: sqlMillis(start),
+    to: sqlMillis(end),
+    from_day: sqlMillis(start).slice(0, 10),
+    to_day: sqlMillis(end).slice(0, 10),
+    first_end: sqlMillis(midnight(start) + DAY_MS),
+    last_start: sqlMillis(midnight(end)),
+  }
+  return { fromMs: start, toMs, timezone, parameters }
+}
+
+/** The window of the same length that ends where this one begins; null when it has no beginning. */
+export function windowBefore(window: Window, nowMs: number): Window | null {
+  if (window.fromMs === 0) return null
+  const length = Math.min(window.toMs, nowMs) - window.fromMs
+  return windowBetween(window.fromMs - length, window.fromMs, window.timezone)
+}
+
+function requireTimezone(timezone: string): void {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: timezone })
+  } catch (cause) {
+    throw new ParleyError('REQ_BODY_INVALID', 'timezone must be an IANA name such as Europe/Berlin', {
+      field: 'timezone',
+      cause,
+    })
+  }
+}
+
+const HAS_OFFSET = /(Z|[+-]\d\d:\d\d)$/
+
+/** An ISO date or time; without an offset it is local to the time zone. */
+function instantOf(field: string, text: string, timezone: string): number {
+  const whole = text.length === 10 ? `${text}T00:00` : text
+  const ms = Date.parse(HAS_OFFSET.test(whole) ? whole : `${whole}Z`)
+  // Beyond the store's hours nothing can be.
+  if (Number.isNaN(ms) || ms < 0 || ms > OPEN_END_MS) {
+    throw new ParleyError('REQ_BODY_INVALID', `${field} must be a date or time between 1970 and 2105`, { field })
+  }
+  return HAS_OFFSET.test(whole) ? ms : ms - offsetMs(ms - offsetMs(ms, timezone), timezone)
+}
+
+/** What the clocks of a time zone are ahead of UTC at an instant. */
+function offsetMs(ms: number, timezone: string): number {
+  const parts = new Intl.DateTimeFormat('en-US', {
+    timeZone: timezone,
+    hourCycle: 'h23',
+    year: 'numeric',
+    month: 'numeric',
+    day: 'numeric',
+    hour: 'numeric',
+    minute: 'numeric',
+    second: 'numeric',
+  }).formatToParts(ms)
+  const of = (type: string): number => Number(parts.find(part => part.type === type)?.value)
+  const local = Date.UTC(of('year'), of('month') - 1, of('day'), of('hour'), of('minute'), of('second'))
+  return local - Math.floor(ms / 1000) * 1000
+}
+
+/** The day (YYYY-MM-DD) that an instant belongs to in a time zone. */
+export function localDay(ms: number, timezone: string): string {
+  return new Date(ms + offsetMs(ms, timezone)).toISOString().slice(0, 10)
+}
+
+/** The instant at which a day begins in a time zone. */
+export function startOfDay(day: string, timezone: string): number {
+  const ms = Date.parse(day)
+  return ms - offsetMs(ms - offsetMs(ms, timezone), timezone)
+}
