@@ -1,0 +1,10 @@
+// The command line's settings.
+import { pricesFile, secretKeys } from '#runtime/config.ts'
+import { text, url } from '#runtime/settings.ts'
+
+export const cliSettings = {
+  natsUrl: url('NATS_URL', 'NATS server with JetStream', { required: false }),
+  prices: pricesFile,
+  secretKeys,
+  dataDir: text('PARLEY_DATA_DIR', 'folder of all data, logs and local.json', '.parley'),
+} as const

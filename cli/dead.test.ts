@@ -1,0 +1,66 @@
+// `parley dead` from outside, against a running system with one payload that no parser can read.
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { jetstream } from '@nats-io/jetstream'
+import t from 'tap'
+import { EnvelopeWriter, FrameEncoding, FrameKind } from '#proto/envelope.ts'
+import { uuidBytes } from '#proto/ids.ts'
+import { subjectOf } from '#proto/streams.ts'
+import { eventually, startSystem } from '#test/rig.ts'
+
+const main = fileURLToPath(new URL('./main.ts', import.meta.url))
+const run = promisify(execFile)
+
+t.test('a payload that cannot be parsed is listed, shown, sent again and dropped', async t => {
+  const system = await startSystem(t, { receivers: 0 })
+  const parley = async (...args: string[]): Promise<{ code: number; out: string; err: string }> => {
+    const env = { PATH: process.env.PATH, NATS_URL: system.nats.url }
+    return run(process.execPath, [main, ...args], { env }).then(
+      ({ stdout, stderr }) => ({ code: 0, out: stdout, err: stderr }),
+      (error: { code: number; stdout: string; stderr: string }) => ({
+        code: error.code,
+        out: error.stdout,
+        err: error.stderr,
+      }),
+    )
+  }
+  t.match(await parley('dead', 'list'), { code: 0, out: 'no dead letters' })
+
+  const writer = new EnvelopeWriter(10_000)
+  const body = Buffer.from('{"session_id": cut')
+  writer.append(FrameKind.event, FrameEncoding.json, uuidBytes(system.organization), Date.now(), null, body)
+  await jetstream(system.nc).publish(subjectOf(0), writer.finish())
+
+  const listed = await eventually('the letter', async () => {
+    const answer = await parley('dead', 'list')
+    return answer.out.includes('DEAD_PARSE') ? answer.out : undefined
+  })
+  t.match(listed, `event of ${system.organization}, ${body.length} bytes, at 0-1-0`)
+  const id = /^\s*(\d+)/.exec(listed)?.[1] as string
+
+  const shown = await parley('dead', 'show', id)
+  t.match(shown.out, 'partition 0, sequence 1, frame 0')
+  t.match(shown.out, '{"session_id": cut')
+  t.equal((await parley('dead', 'show', id, '--raw')).out, body.toString())
+  t.match(await parley('dead', 'list', '--code', 'DEAD_TIMEOUT'), { code: 0, out: 'no dead letters' })
+
+  t.match(await parley('dead', 'replay', id), { code: 0, out: 'sent again 1' })
+  const again = await eventually('the letter to die again, at its new position', async () => {
+    const answer = await parley('dead', 'list')
+    return answer.out.includes('0-2-0') ? answer.out : undefined
+  })
+  t.notMatch(again, '0-1-0', 'the first letter is gone')
+
+  t.match(await parley('dead', 'drop', '--all', '--org', system.organization), { code: 0, out: 'dropped 1' })
+  t.match(await parley('dead', 'list'), { out: 'no dead letters' })
+
+  const f = async (args: string[], message: string) =>
+    t.match(await parley(...args), { code: 2, err: message }, args.join(' '))
+  await f(['dead', 'show', '999'], 'there is no dead letter 999')
+  await f(['dead', 'show', 'x'], 'a letter id must be a whole number')
+  await f(['dead', 'drop'], 'name letters by id, or all of them by --all')
+  await f(['dead', 'list', '--wrong'], "Unknown option '--wrong'")
+  await f(['dead'], 'parley dead list')
+  await f(['nothing'], 'usage')
+})

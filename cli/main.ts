@@ -1,0 +1,31 @@
+// The parley command: operators' tools around a running instance. `./parley` without arguments lists them.
+import { isParleyError } from '#proto/errors.ts'
+import { DEAD_USAGE, EXPLAIN_USAGE, REPLAY_USAGE, UsageError } from './usage.ts'
+
+type Command = (args: readonly string[]) => Promise<number>
+
+/** Loaded when called: each stands on other libraries, and starting is most of what a command costs. */
+const commands: Readonly<Record<string, () => Promise<Command>>> = {
+  dead: async () => (await import('./dead.ts')).dead,
+  explain: async () => (await import('./explain.ts')).explain,
+  replay: async () => (await import('./replay.ts')).replay,
+}
+
+const [name, ...args] = process.argv.slice(2)
+const command = commands[name ?? '']
+if (!command) {
+  console.error(`usage:\n${DEAD_USAGE}\n${EXPLAIN_USAGE}\n${REPLAY_USAGE}`)
+  process.exitCode = 2
+} else {
+  try {
+    process.exitCode = await (await command())(args)
+  } catch (error) {
+    // Mistakes in the call and in the settings are one readable line; anything else keeps its stack.
+    const plain =
+      error instanceof UsageError ||
+      isParleyError(error) ||
+      (error as NodeJS.ErrnoException).code?.startsWith('ERR_PARSE_ARGS')
+    console.error(plain ? (error as Error).message : error)
+    process.exitCode = 2
+  }
+}

@@ -1,0 +1,17 @@
+// What every command says when it is called wrongly; apart, so that saying it loads nothing else.
+
+/** A command that cannot go on: its message is all that the user has to see. */
+export class UsageError extends Error {}
+
+export const DEAD_USAGE = `parley dead list [--code CODE] [--org UUID] [--limit 50]   newest first
+parley dead show ID [--raw]                                one letter; --raw writes its payload alone
+parley dead replay ID... | --all [--code CODE] [--org UUID]  sends payloads to their partition again
+parley dead drop   ID... | --all [--code CODE] [--org UUID]  removes letters for good`
+
+export const EXPLAIN_USAGE = `parley explain FILE [--span ID] [--org UUID] [--rules FILE] [--all] [--json]
+                        why spans of an OTLP export become what they become; FILE - is standard input,
+                        JSON or protobuf, also gzipped; --rules: [{"attribute": "...", "field": "..."}]`
+
+export const REPLAY_USAGE = `parley replay --partition P --from SEQ --to SEQ            reads a stored range of one partition again
+parley replay --since TIME [--until TIME] [--partition P]  by time of arrival (ISO 8601, or "15m", "2h" ago)
+parley replay status                                       the last replay of every partition`

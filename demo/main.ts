@@ -1,0 +1,67 @@
+// npm run demo: sends a seeded stream of conversations to the instance that runs on this machine, with a progress bar, and says
+// where to look.
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { readSettings } from '#runtime/settings.ts'
+import { demoSettings } from './config.ts'
+import { createRandom } from './random.ts'
+import { sendStories } from './send.ts'
+import type { Story } from './stories.ts'
+import { stories } from './stories.ts'
+import { people } from './world.ts'
+
+const DAY_MS = 86_400_000
+const BAR = 30
+
+const settings = readSettings({ ...process.env }, demoSettings)
+const instance = await findInstance(settings.dataDir)
+
+const random = createRandom(settings.seed)
+const crowd = people(random.fork('people'), settings.users)
+// Days are counted from midnight, so that a second run on the same day sends the very same times.
+const today = Math.floor(Date.now() / DAY_MS) * DAY_MS
+const all: Story[] = []
+for (let i = 0; i < settings.conversations; i++) {
+  const own = random.fork(`story ${i}`)
+  const story = own.skewed(stories)
+  // People write by day: two draws make the middle of the day busier than its ends. Nothing lies in the future.
+  const day = today - own.between(1, settings.days) * DAY_MS
+  const startMs = day + Math.floor(((own.unit() + own.unit()) / 2) * DAY_MS)
+  all.push(story({ random: own, person: own.skewed(crowd), startMs }))
+}
+
+const startedAt = Date.now()
+const result = await sendStories(
+  { baseUrl: instance.base_url, otelUrl: instance.otel_url, organization: instance.org_id },
+  all,
+  { concurrency: settings.concurrency, onProgress: done => showProgress(done, all.length) },
+)
+const seconds = (Date.now() - startedAt) / 1000
+process.stdout.write('\n')
+console.log(
+  `${all.length} conversations of ${settings.users} users: ${result.requests} requests, ${result.events} events accepted in ${seconds.toFixed(1)} s`,
+)
+for (const [problem, count] of result.refused) console.log(`refused ${count} times: ${problem}`)
+console.log(
+  `Look at them: curl -s ${instance.base_url}/dashboard/api/user-stories -H 'x-api-key: ${instance.api_key}' -X POST`,
+)
+process.exitCode = result.refused.size === 0 ? 0 : 1
+
+function showProgress(done: number, total: number): void {
+  const full = Math.round((done / total) * BAR)
+  const line = `[${'#'.repeat(full)}${'.'.repeat(BAR - full)}] ${done}/${total} conversations`
+  if (process.stdout.isTTY) process.stdout.write(`\r${line}`)
+  else if (done % Math.ceil(total / 10) === 0 || done === total) process.stdout.write(`${line}\n`)
+}
+
+async function findInstance(
+  dataDir: string,
+): Promise<{ base_url: string; otel_url: string; org_id: string; api_key: string }> {
+  const file = join(dataDir, 'local.json')
+  try {
+    return JSON.parse(await readFile(file, 'utf8'))
+  } catch {
+    console.error(`No running instance found in ${file}. Start one with "npm start", or set PARLEY_DATA_DIR.`)
+    process.exit(1)
+  }
+}

@@ -1,0 +1,44 @@
+// The launcher's settings.
+import { commonSettings } from '#runtime/config.ts'
+import { integer, text, url } from '#runtime/settings.ts'
+import { layoutSettings } from '../settings.ts'
+
+const port = { min: 0, max: 65535 }
+
+export const launcherSettings = {
+  ...layoutSettings,
+  logLevel: commonSettings.logLevel,
+  dataDir: text('PARLEY_DATA_DIR', 'folder of all data, logs and local.json', '.parley'),
+  host: text('PARLEY_HOST', 'address on which receivers listen', '127.0.0.1'),
+  port: integer('PARLEY_PORT', 'port of the REST interface; 0 picks a free one', { default: 8080, ...port }),
+  otlpPort: integer('PARLEY_OTLP_PORT', 'port of the trace collector; 0 picks a free one', { default: 4318, ...port }),
+  receivers: integer('PARLEY_RECEIVERS', 'receiver processes', { default: 1, min: 1, max: 64 }),
+  processors: integer('PARLEY_PROCESSORS', 'processor processes; more than partitions only wait', {
+    default: 1,
+    min: 1,
+    max: 64,
+  }),
+  diskMinFreePercent: integer(
+    'PARLEY_DISK_MIN_FREE_PERCENT',
+    'free share of the disk below which new payloads are refused; 0 never refuses',
+    { default: 10, min: 0, max: 90 },
+  ),
+  natsUrl: url('NATS_URL', 'NATS server with JetStream; the launcher starts one when not set', { required: false }),
+  natsPort: integer('PARLEY_NATS_PORT', 'port of the NATS server that the launcher starts; 0 picks a free one', {
+    default: 0,
+    ...port,
+  }),
+  clickhouseUrl: url(
+    'CLICKHOUSE_URL',
+    'ClickHouse over HTTP, with user and password; the launcher starts one when not set',
+    { required: false },
+  ),
+  clickhousePort: integer(
+    'PARLEY_CLICKHOUSE_PORT',
+    'port of the ClickHouse that the launcher starts; 0 picks a free one',
+    {
+      default: 0,
+      ...port,
+    },
+  ),
+} as const

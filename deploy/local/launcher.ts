@@ -1,0 +1,210 @@
+// Everything of one machine: engines, streams and schema, the first organization, parts. Started in the order of their needs,
+// supervised, and stopped in the reverse order, so that what was accepted is stored before the store goes away.
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { putGuard } from '#control/admin.ts'
+import { createLog } from '#runtime/log.ts'
+import type { Env, Values } from '#runtime/settings.ts'
+import { migrate } from '#store/migrate.ts'
+import { applyStreams, openBuckets } from '#streams/apply.ts'
+import { connect } from '#streams/connect.ts'
+import { limitsOf } from '../settings.ts'
+import type { Tenant } from './bootstrap.ts'
+import { bootstrap } from './bootstrap.ts'
+import { startClickHouse } from './clickhouse.ts'
+import type { launcherSettings } from './config.ts'
+import type { DataDir } from './data-dir.ts'
+import { type DiskGuard, startDiskGuard } from './disk-guard.ts'
+import type { Fleet, Group } from './fleet.ts'
+import { createFleet } from './fleet.ts'
+import { startNats } from './nats.ts'
+import { createPartKeeper, partEnvironment } from './parts.ts'
+import { freePort, refuseTakenPorts } from './ports.ts'
+import { urlOf } from './terminal.ts'
+
+export type LauncherSettings = Values<typeof launcherSettings>
+
+/** A running instance. */
+export interface Instance {
+  readonly baseUrl: string
+  readonly otelUrl: string
+  readonly tenant: Tenant
+}
+
+/** A launcher: started once, stopped once; stopping is allowed at any time, also in the middle of the start. */
+export interface Launcher {
+  start(): Promise<Instance>
+  /** Ends everything in order, within 10 s. */
+  stop(): Promise<void>
+  /** Ends everything now. */
+  kill(): void
+}
+
+/** What a launcher is made of. `env` is handed on to parts, `say` gets lines for the operator. */
+export interface LauncherOptions {
+  readonly settings: LauncherSettings
+  readonly dataDir: DataDir
+  readonly env: Env
+  readonly say: (line: string) => void
+}
+
+/** When each step of the stop has to be over, counted from its beginning; what still runs then is killed. */
+const STOP_STEPS: readonly { groups: readonly Group[]; byMs: number }[] = [
+  { groups: ['receivers'], byMs: 5_500 },
+  { groups: ['processors', 'query'], byMs: 8_000 },
+  { groups: ['engines'], byMs: 9_500 },
+]
+
+/** Makes a launcher over an owned data directory. */
+export function createLauncher(options: LauncherOptions): Launcher {
+  const { settings, dataDir } = options
+  let guard: DiskGuard | undefined
+  let facts: Readonly<Record<string, unknown>> | undefined
+  const say = (line: string): void => {
+    if (!fleet.stopping()) options.say(line)
+  }
+  const publish = async (): Promise<void> => {
+    if (facts === undefined || fleet.stopping()) return
+    await dataDir.publish({ ...facts, pids: pidsOf(fleet), ops_ports: parts.opsPorts() })
+  }
+  const onChange = (): void => {
+    publish().catch((error: unknown) => say(`local.json cannot be written: ${String(error)}`))
+  }
+  const fleet = createFleet({ dataDir, onChange, say })
+  const parts = createPartKeeper({ fleet, logsDir: join(dataDir.path, 'logs'), say })
+
+  return {
+    start: async () => {
+      await mkdir(join(dataDir.path, 'logs'), { recursive: true, mode: 0o700 })
+      await refuseTakenPorts(portsOf(settings))
+      const [{ natsUrl, tenant }, clickhouseUrl] = await Promise.all([
+        readyNats(fleet, options),
+        readyClickHouse(fleet, options),
+      ])
+      guard = watchDisk(options, natsUrl, say)
+      const env = partEnvironment(options.env, { natsUrl, clickhouseUrl, database: settings.clickhouseDatabase })
+      const port = settings.port || (await freePort())
+      const otlpPort = settings.otlpPort || (await freePort())
+      // A fixed port, so that receivers find the query node again after it was restarted.
+      const queryPort = await freePort()
+      await parts.keepAll({ settings, env, port, otlpPort, queryPort })
+      const baseUrl = urlOf(settings.host, port)
+      const otelUrl = urlOf(settings.host, otlpPort)
+      facts = {
+        base_url: baseUrl,
+        otel_url: otelUrl,
+        org_id: tenant.organization,
+        api_key: tenant.apiKey,
+        bearer: tenant.bearer,
+        nats_url: natsUrl,
+        clickhouse_url: clickhouseUrl,
+      }
+      await publish()
+      return { baseUrl, otelUrl, tenant }
+    },
+    stop: async () => {
+      guard?.stop()
+      const ended = fleet.stop(STOP_STEPS)
+      await dataDir.unpublish()
+      await ended
+      await parts.closeLogs()
+    },
+    kill: fleet.kill,
+  }
+}
+
+/** NATS is there, the streams are laid out, and the first organization exists. */
+async function readyNats(
+  fleet: Fleet,
+  { settings, dataDir, env }: LauncherOptions,
+): Promise<{ natsUrl: string; tenant: Tenant }> {
+  let natsUrl = settings.natsUrl
+  if (natsUrl === '') {
+    const fixed = {
+      dir: join(dataDir.path, 'nats'),
+      port: settings.natsPort || (await freePort()),
+      password: dataDir.secrets.natsPassword,
+      searchPath: env.PATH ?? '',
+    }
+    await fleet.keep('engines', 'nats', async spawned => {
+      natsUrl = (await startNats({ ...fixed, onSpawn: spawned })).url
+    })
+  }
+  const log = createLog({ part: 'launcher', level: 'silent' })
+  const nc = await connect({ url: natsUrl, name: 'launcher', log })
+  try {
+    const { buckets } = await applyStreams(nc, limitsOf(settings))
+    return { natsUrl, tenant: await bootstrap(buckets.control, dataDir, log) }
+  } finally {
+    await nc.close()
+  }
+}
+
+/** The disk is watched here because this is the one process that is surely on the same machine as the data. */
+function watchDisk({ settings, dataDir }: LauncherOptions, natsUrl: string, say: (line: string) => void): DiskGuard {
+  const log = createLog({ part: 'launcher', level: 'silent' })
+  return startDiskGuard({
+    path: dataDir.path,
+    // Engines elsewhere have disks of their own, which this process cannot see.
+    minFreePercent: settings.natsUrl !== '' && settings.clickhouseUrl !== '' ? 0 : settings.diskMinFreePercent,
+    say,
+    // The state seldom changes: a connection each time, none in between.
+    publish: async guard => {
+      const nc = await connect({ url: natsUrl, name: 'launcher', log, timeoutMs: 3_000 })
+      try {
+        const { control } = await openBuckets(nc)
+        await putGuard(control, guard)
+      } finally {
+        await nc.close()
+      }
+    },
+  })
+}
+
+/** ClickHouse is there and has this build's schema. Returns its address. */
+async function readyClickHouse(fleet: Fleet, { settings, dataDir }: LauncherOptions): Promise<string> {
+  let url = settings.clickhouseUrl
+  if (url === '') {
+    const fixed = {
+      dir: join(dataDir.path, 'clickhouse'),
+      port: settings.clickhousePort || (await freePort()),
+      password: dataDir.secrets.clickhousePassword,
+    }
+    await fleet.keep('engines', 'clickhouse', async spawned => {
+      url = (await startClickHouse({ ...fixed, onSpawn: spawned })).url
+    })
+  }
+  await migrate({
+    url,
+    database: settings.clickhouseDatabase,
+    application: 'parley launcher',
+    cluster: settings.cluster,
+  })
+  return url
+}
+
+/** The `pids` of local.json; 0 for a process that is down for the moment, null for an engine that is not ours. */
+function pidsOf(fleet: Fleet): Readonly<Record<string, number | null | readonly number[]>> {
+  return {
+    launcher: process.pid,
+    nats: fleet.pidOf('nats'),
+    clickhouse: fleet.pidOf('clickhouse'),
+    receivers: fleet.pids('receivers'),
+    processors: fleet.pids('processors'),
+    query: fleet.pidOf('query'),
+  }
+}
+
+/** The ports that have to be free, each with the variable that sets it. */
+function portsOf(settings: LauncherSettings): { variable: string; port: number; host: string }[] {
+  const { host } = settings
+  const engineHost = '127.0.0.1'
+  return [
+    { variable: 'PARLEY_PORT', port: settings.port, host },
+    { variable: 'PARLEY_OTLP_PORT', port: settings.otlpPort, host },
+    ...(settings.natsUrl === '' ? [{ variable: 'PARLEY_NATS_PORT', port: settings.natsPort, host: engineHost }] : []),
+    ...(settings.clickhouseUrl === ''
+      ? [{ variable: 'PARLEY_CLICKHOUSE_PORT', port: settings.clickhousePort, host: engineHost }]
+      : []),
+  ]
+}
