@@ -1,0 +1,56 @@
+// npm run bench -- <case> [options]: runs one bench by name. Without a name it lists them.
+import { backlog } from './cases/backlog.ts'
+import { bomb } from './cases/bomb.ts'
+import { gateway } from './cases/gateway.ts'
+import { handOver } from './cases/hand-over.ts'
+import { idle } from './cases/idle.ts'
+import { ingest } from './cases/ingest.ts'
+import { ingestMemory } from './cases/ingest-memory.ts'
+import { kills } from './cases/kills.ts'
+import { scan } from './cases/scan.ts'
+import { scanFuzz } from './cases/scan-fuzz.ts'
+import { spans } from './cases/spans.ts'
+import { visible } from './cases/visible.ts'
+
+const cases: Readonly<Record<string, { about: string; run: (args: readonly string[]) => Promise<void> }>> = {
+  backlog: {
+    about: 'new events beside a backlog, and how fast it is caught up on; --seconds (60), --rate (3000)',
+    run: backlog,
+  },
+  bomb: { about: 'how long gzip bombs stall a receiver', run: bomb },
+  gateway: { about: 'a gateway process in front of the receivers, against none', run: gateway },
+  'hand-over': {
+    about: 'sessions created on one receiver and used at once on another; --rounds (100000)',
+    run: handOver,
+  },
+  idle: { about: 'memory and CPU of the running, idle instance', run: idle },
+  scan: { about: 'the check of a body: JSON.parse and schemas against the byte scanner', run: scan },
+  'scan-fuzz': { about: '10,000,000 mutated bodies (or the number given), checked both ways', run: scanFuzz },
+  spans: { about: 'a span from bytes to rows, by the framework that wrote it', run: spans },
+  ingest: {
+    about:
+      'the receiver between a bare server and the ordinary design; --quick, --only <pattern>, --rounds, --seconds, --save',
+    run: ingest,
+  },
+  'ingest-memory': {
+    about: "the receiver's resident size at full rate; --minutes (20), --connections (512)",
+    run: ingestMemory,
+  },
+  kills: {
+    about:
+      'exactly once while processors, ClickHouse and NATS are killed at random; --kills 300, --events 1000000, --seed',
+    run: kills,
+  },
+  visible: {
+    about: 'from 200 to visible in /raw-logs, idle and at 5,000 events/s, on the running instance',
+    run: visible,
+  },
+}
+
+const chosen = cases[process.argv[2] ?? '']
+if (chosen) await chosen.run(process.argv.slice(3))
+else {
+  console.log('usage: npm run bench -- <case> [options]\n')
+  for (const [name, { about }] of Object.entries(cases)) console.log(`  ${name.padEnd(14)} ${about}`)
+  process.exitCode = 1
+}

@@ -1,0 +1,83 @@
+// Keeps one ClickHouse for all test files of a run. It serves a Unix socket (first argument): whoever connects gets a line with the
+// engine's address and holds the engine by staying connected. Without anyone for a while it removes everything and ends.
+import { mkdtemp, rm } from 'node:fs/promises'
+import type { Server, Socket } from 'node:net'
+import { createConnection, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { startClickHouse } from '#local/clickhouse.ts'
+
+/** Longer than the gap between two test files, short enough to leave nothing behind. */
+const UNUSED_MS = 10_000
+
+const path = process.argv[2]
+if (path === undefined) throw new Error('usage: engines-keeper.ts <socket>')
+
+const users = new Set<Socket>()
+let timer: NodeJS.Timeout | undefined
+const whenUnused = (): void => {
+  clearTimeout(timer)
+  if (users.size === 0) timer = setTimeout(() => void end(), UNUSED_MS)
+}
+
+if (await isServed(path)) process.exit(0)
+await rm(path, { force: true })
+const server = await listen(path)
+const dir = await mkdtemp(join(tmpdir(), 'parley-test-clickhouse-'))
+const engine = startClickHouse({ dir, startTimeoutMs: 100_000 })
+let ending = false
+
+server.on('connection', socket => {
+  users.add(socket)
+  clearTimeout(timer)
+  socket.on('error', () => {})
+  socket.once('close', () => {
+    users.delete(socket)
+    whenUnused()
+  })
+  engine.then(
+    ({ url }) => socket.write(`${JSON.stringify({ url })}\n`),
+    (error: unknown) => socket.end(`${JSON.stringify({ error: String(error) })}\n`),
+  )
+})
+whenUnused()
+process.on('SIGTERM', () => void end())
+process.on('SIGINT', () => void end())
+await engine.then(
+  ({ exited }) => exited,
+  () => {},
+)
+await end()
+
+async function end(): Promise<void> {
+  if (ending) return
+  ending = true
+  server.close()
+  for (const socket of users) socket.destroy()
+  await engine.then(
+    running => running.stop(),
+    () => {},
+  )
+  await rm(dir, { recursive: true, force: true })
+  process.exit(0)
+}
+
+/** True when another keeper answers there. */
+function isServed(at: string): Promise<boolean> {
+  return new Promise(resolve => {
+    const socket = createConnection(at)
+    socket.once('connect', () => {
+      socket.destroy()
+      resolve(true)
+    })
+    socket.once('error', () => resolve(false))
+  })
+}
+
+function listen(at: string): Promise<Server> {
+  return new Promise((resolve, reject) => {
+    const created = createServer()
+    created.once('error', reject)
+    created.listen(at, () => resolve(created))
+  })
+}

@@ -1,0 +1,64 @@
+// The ClickHouse that all test files of a run share: started by whoever needs it first, gone soon after the last one.
+import { spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { createConnection } from 'node:net'
+import { tmpdir, userInfo } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const KEEPER = fileURLToPath(new URL('./engines-keeper.ts', import.meta.url))
+const START_TIMEOUT_MS = 120_000
+/** A keeper that meets another one's end leaves; then one is started anew. */
+const KEEPER_MS = 5_000
+const RETRY_MS = 50
+
+/** One keeper per checkout and user. In the temp folder, because a socket's path may have some 100 characters only. */
+const SOCKET = join(
+  tmpdir(),
+  `parley-test-${createHash('sha256').update(`${KEEPER} ${userInfo().uid}`).digest('hex').slice(0, 12)}.sock`,
+)
+
+let shared: Promise<string> | undefined
+
+/** The address, with credentials, of the shared engine; it stays up while this process lives. */
+export function sharedClickHouse(): Promise<string> {
+  shared ??= obtain()
+  return shared
+}
+
+async function obtain(): Promise<string> {
+  const deadline = performance.now() + START_TIMEOUT_MS
+  let startAt = performance.now()
+  while (performance.now() < deadline) {
+    const answer = await ask()
+    if (answer !== undefined) {
+      if (answer.url !== undefined) return answer.url
+      throw new Error(`the shared ClickHouse did not start: ${answer.error ?? 'no reason given'}`)
+    }
+    if (performance.now() >= startAt) {
+      startAt = performance.now() + KEEPER_MS
+      // Detached: it serves other test processes after this one has ended.
+      spawn(process.execPath, [KEEPER, SOCKET], { detached: true, stdio: 'ignore' }).unref()
+    }
+    await new Promise(resolve => setTimeout(resolve, RETRY_MS))
+  }
+  throw new Error('the shared ClickHouse did not start in time')
+}
+
+/** One line from the keeper; undefined when there is none, or when it was just ending. The connection stays. */
+function ask(): Promise<{ url?: string; error?: string } | undefined> {
+  return new Promise(resolve => {
+    const socket = createConnection(SOCKET)
+    let text = ''
+    socket.setEncoding('utf8')
+    socket.on('data', (chunk: string) => {
+      text += chunk
+      if (!text.includes('\n')) return
+      // Held for the life of the process without keeping it alive.
+      socket.unref()
+      resolve(JSON.parse(text) as { url?: string; error?: string })
+    })
+    socket.once('error', () => resolve(undefined))
+    socket.once('close', () => resolve(undefined))
+  })
+}

@@ -1,0 +1,146 @@
+// What a receiver passes to the query node: streamed both ways, cut when either side goes away.
+import { once } from 'node:events'
+import * as http from 'node:http'
+import type { AddressInfo } from 'node:net'
+import t from 'tap'
+import { startReceiverSystem } from '#test/receiver-rig.ts'
+import { eventually } from '#test/rig.ts'
+
+const MiB = 1024 * 1024
+
+interface Seen {
+  method: string | undefined
+  url: string | undefined
+  headers: http.IncomingHttpHeaders
+  bodyBytes: number
+}
+
+const seen: Seen[] = []
+let streams = 0
+let sent = 0
+
+/** Stands in for a query node: echoes what it saw, streams events, answers without end, or breaks off. */
+const upstream = http.createServer((request, response) => {
+  const one: Seen = { method: request.method, url: request.url, headers: request.headers, bodyBytes: 0 }
+  seen.push(one)
+  request.on('data', (chunk: Buffer) => {
+    one.bodyBytes += chunk.length
+  })
+  if (request.url === '/events') {
+    streams++
+    response.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: 1\n\n')
+    const timer = setInterval(() => response.write('data: more\n\n'), 50)
+    response.on('close', () => {
+      clearInterval(timer)
+      streams--
+    })
+  } else if (request.url === '/endless') {
+    const chunk = Buffer.alloc(64 * 1024)
+    const write = (): void => {
+      while (!response.destroyed && response.write(chunk)) sent += chunk.length
+    }
+    response.on('drain', write)
+    write()
+  } else if (request.url === '/cut') {
+    response.write('half an answer')
+    setTimeout(() => response.destroy(), 100)
+  } else {
+    request.on('end', () => {
+      response.setHeader('set-cookie', ['a=1', 'b=2'])
+      response.writeHead(request.url === '/empty' ? 204 : 201, {
+        'content-type': 'application/json',
+        'x-answer': 'yes',
+      })
+      response.end(request.url === '/empty' ? undefined : JSON.stringify({ ok: true }))
+    })
+  }
+})
+upstream.listen(0, '127.0.0.1')
+await once(upstream, 'listening')
+t.teardown(() => {
+  upstream.closeAllConnections()
+  upstream.close()
+})
+
+const system = await startReceiverSystem(t)
+const queryUrl = `http://127.0.0.1:${(upstream.address() as AddressInfo).port}`
+const { baseUrl } = await system.startReceiver({ PARLEY_QUERY_URL: queryUrl })
+
+t.test('method, target, headers and body arrive, and the answer comes back', async t => {
+  const response = await fetch(`${baseUrl}/dashboard/api/raw-logs?a=1&b=%20`, {
+    method: 'POST',
+    body: new Uint8Array(3 * MiB),
+    headers: { 'x-api-key': 'k', 'x-forwarded-for': '192.0.2.1', te: 'trailers' },
+  })
+  t.equal(response.status, 201)
+  t.strictSame(await response.json(), { ok: true })
+  t.equal(response.headers.get('x-answer'), 'yes')
+  t.strictSame(response.headers.getSetCookie(), ['a=1', 'b=2'])
+  const one = seen.at(-1)
+  t.match(one, { method: 'POST', url: '/dashboard/api/raw-logs?a=1&b=%20', bodyBytes: 3 * MiB })
+  t.match(one?.headers, { 'x-api-key': 'k', 'x-forwarded-for': '192.0.2.1, 127.0.0.1', host: new URL(baseUrl).host })
+  t.notOk(one?.headers.te, 'hop-by-hop')
+})
+
+t.test('answers without a body, HEAD and paths without a query', async t => {
+  const empty = await fetch(`${baseUrl}/empty`, { method: 'DELETE' })
+  t.equal(empty.status, 204)
+  const head = await fetch(`${baseUrl}/page`, { method: 'HEAD' })
+  t.equal(head.status, 201)
+  t.strictSame(
+    seen.slice(-2).map(one => [one.method, one.url]),
+    [
+      ['DELETE', '/empty'],
+      ['HEAD', '/page'],
+    ],
+  )
+})
+
+t.test('events stream through, and the query node hears when the client goes away', async t => {
+  const stop = new AbortController()
+  const response = await fetch(`${baseUrl}/events`, { signal: stop.signal })
+  t.equal(response.headers.get('content-type'), 'text/event-stream')
+  const reader = response.body?.getReader()
+  let text = ''
+  while (!text.includes('more')) text += Buffer.from((await reader?.read())?.value ?? []).toString()
+  t.match(text, /^data: 1\n\ndata: more\n\n/)
+  t.equal(streams, 1)
+  stop.abort()
+  await eventually('the stream ends', () => streams === 0)
+})
+
+t.test('a client that does not read holds the query node back', async t => {
+  const request = http.get(`${baseUrl}/endless`)
+  const [response] = (await once(request, 'response')) as [http.IncomingMessage]
+  response.pause()
+  let before = -1
+  await eventually('nothing flows any more', async () => {
+    const still = sent === before
+    before = sent
+    await new Promise(resolve => setTimeout(resolve, 300))
+    return still
+  })
+  t.ok(sent < 64 * MiB, `${sent} bytes are under way`)
+  request.destroy()
+})
+
+t.test('half an answer is not passed off as a whole one', async t => {
+  await t.rejects(fetch(`${baseUrl}/cut`).then(response => response.text()))
+})
+
+t.test('an open stream of events does not hold up a receiver that stops', async t => {
+  const stopping = await system.startReceiver({ PARLEY_QUERY_URL: queryUrl })
+  const response = await fetch(`${stopping.baseUrl}/events`)
+  await response.body?.getReader().read()
+  t.equal((await stopping.stop()).code, 0)
+})
+
+t.test('a body over the limit is 413, a query node that is away is 502', async t => {
+  const large = await fetch(`${baseUrl}/upload`, { method: 'POST', body: new Uint8Array(17 * MiB) })
+  t.equal(large.status, 413)
+  upstream.closeAllConnections()
+  await new Promise(resolve => upstream.close(resolve))
+  const away = await fetch(`${baseUrl}/dashboard/api/profile`)
+  t.equal(away.status, 502)
+  t.match(await away.json(), { error: String })
+})

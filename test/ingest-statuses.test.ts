@@ -1,0 +1,482 @@
+// Every status of the ingestion endpoints, from a real receiver over a real stream; what was answered 200 is what the stream holds.
+import { randomBytes, randomUUID } from 'node:crypto'
+import * as http from 'node:http'
+import { gzipSync } from 'node:zlib'
+import t from 'tap'
+import { conversationIdOf, NIL_UUID } from '#proto/ids.ts'
+import { post } from '#test/http.ts'
+import { startReceiverSystem } from '#test/receiver-rig.ts'
+import { eventually } from '#test/rig.ts'
+
+const MiB = 1024 * 1024
+const system = await startReceiverSystem(t)
+const [one, two] = await Promise.all([system.startReceiver(), system.startReceiver()])
+const { baseUrl, otelUrl } = one
+const org = { 'x-org-id': system.organization }
+const collector = { 'x-service-org-id': system.organization }
+/** Bodies that were answered 200, in no order. */
+const accepted: string[] = []
+/** Receipt -> body of what was answered 200 and had to be stored. */
+const receipts = new Map<string, string>()
+
+const SESSION = '/api/v1/capture-session'
+const EVENT = '/api/v1/capture-event'
+const VOICE = '/api/voice/v1/webhooks/voice-platform'
+
+type Check = Pick<typeof t, 'ok' | 'equal'>
+
+/** Posts a body and remembers it when it was taken. */
+async function send(url: string, body: unknown, headers: Record<string, string> = org) {
+  const text = typeof body === 'string' ? body : JSON.stringify(body)
+  const answer = await post<Record<string, unknown>>(url, text, headers)
+  if (answer.status === 200) {
+    accepted.push(text)
+    receipts.set(answer.headers.get('x-parley-receipt') ?? 'missing', text)
+  }
+  return answer
+}
+
+async function refused(t: Check, path: string, body: unknown, status: number, error: string | RegExp, headers = org) {
+  const answer = await send(`${baseUrl}${path}`, body, headers)
+  t.equal(answer.status, status, `${path} ${JSON.stringify(body)?.slice(0, 120)}`)
+  const text = String(answer.body.error)
+  t.ok(typeof error === 'string' ? text === error : error.test(text), text)
+}
+
+const newSession = async (): Promise<string> => {
+  const session_id = randomUUID()
+  await send(`${baseUrl}${SESSION}`, { session_id, user_data: { user_id: 'ada' } })
+  return session_id
+}
+
+t.test('healthz is plain ok, readyz says why not', async t => {
+  const health = await fetch(`${baseUrl}/healthz`)
+  t.equal(health.status, 200)
+  t.match(health.headers.get('content-type'), /^text\/plain/)
+  t.equal(await health.text(), 'ok')
+  t.equal((await fetch(`${baseUrl}/healthz`, { method: 'HEAD' })).status, 200)
+  const ready = await fetch(`${otelUrl}/readyz`)
+  t.equal(ready.status, 200)
+  t.strictSame(await ready.json(), { ready: true, reasons: [] })
+})
+
+t.test('sessions are taken in both shapes and echoed', async t => {
+  for (const body of [
+    { session_id: randomUUID(), user_data: { user_id: 'ada', plan: 5 }, metadata: { a: { b: 1 } } },
+    { session_id: randomUUID().toUpperCase(), client_config: '', tools: ['a'], connection_type: '', ip: '' },
+  ]) {
+    const answer = await send(`${baseUrl}${SESSION}`, body)
+    t.equal(answer.status, 200)
+    t.strictSame(answer.body, { session_id: body.session_id })
+    t.match(answer.headers.get('content-type'), /^application\/json/)
+    t.equal((await send(`${baseUrl}${SESSION}`, body)).status, 200, 'again')
+  }
+})
+
+t.test('events are taken in both shapes', async t => {
+  const session_id = await newSession()
+  const turn = {
+    session_id,
+    event_id: randomUUID(),
+    primitive_name: 'support',
+    primitive_type: '',
+    args: '',
+    result: '',
+  }
+  t.strictSame((await send(`${baseUrl}${EVENT}`, turn)).body, { event_id: turn.event_id })
+  const tool = { session_id, primitive_name: 'find', primitive_type: 'tool', success: false, latency: 12.345 }
+  const made = await send(`${baseUrl}${EVENT}`, { ...tool, org_id: randomUUID() })
+  t.equal(made.status, 200)
+  t.equal(made.body.success, true)
+  t.ok(
+    (await system.stored()).some(frame => frame.mintedId === made.body.event_id),
+    'the made id is in the frame',
+  )
+  const named = { ...tool, event_id: randomUUID() }
+  t.strictSame((await send(`${baseUrl}${EVENT}`, named)).body, { success: true, event_id: named.event_id })
+})
+
+t.test('401 without an organization, with a malformed, an unknown and an inactive one', async t => {
+  for (const path of [SESSION, EVENT]) {
+    const f = (error: string, headers: Record<string, string>) =>
+      refused(t, path, 'not even JSON', 401, error, headers as typeof org)
+    await f('The organization header is missing', {})
+    await f('The organization id is not a uuid', { 'x-org-id': 'acme' })
+    await f('Unknown organization', { 'x-org-id': randomUUID() })
+    await f('The organization is not active', { 'x-org-id': system.inactive })
+  }
+  const upper = await send(
+    `${baseUrl}${SESSION}`,
+    { session_id: randomUUID(), client_config: 'x' },
+    {
+      'X-ORG-ID': system.organization.toUpperCase(),
+    },
+  )
+  t.equal(upper.status, 200, 'header name and id in upper case')
+})
+
+t.test('400 for bad JSON, and for fields that are missing or of another type, by name', async t => {
+  const session_id = await newSession()
+  const f = (path: string, body: unknown, error: string | RegExp) => refused(t, path, body, 400, error)
+  for (const path of [SESSION, EVENT]) {
+    await f(path, '', 'Invalid JSON: the body is empty')
+    await f(path, '{"session_id": ', /^Invalid JSON/)
+    await f(path, '[]', /^Invalid request body: the body must be a JSON object, at byte \d+$/)
+  }
+  await f(SESSION, { user_data: { user_id: 'a' } }, /^Invalid request body: session_id is required, at byte \d+$/)
+  await f(
+    SESSION,
+    { session_id: 'conv_1', client_config: 'x' },
+    /^Invalid request body: session_id must be a uuid, at byte \d+$/,
+  )
+  await f(SESSION, { session_id }, /^Invalid request body: user_data is required/)
+  await f(SESSION, { session_id, user_data: {} }, /^Invalid request body: user_data.user_id is required/)
+  await f(
+    SESSION,
+    { session_id, client_config: 1 },
+    /^Invalid request body: client_config must be a string, at byte \d+$/,
+  )
+  await f(
+    SESSION,
+    { session_id, client_config: 'x', tools: [1] },
+    /^Invalid request body: tools\.0 must be a string, at byte \d+$/,
+  )
+  const turn = { session_id, event_id: randomUUID(), primitive_name: 'a' }
+  await f(EVENT, { session_id, primitive_name: 'a' }, /^Invalid request body: event_id is required, at byte \d+$/)
+  await f(EVENT, { ...turn, event_id: 'x' }, /^Invalid request body: event_id must be a uuid, at byte \d+$/)
+  await f(EVENT, { ...turn, session_id: 'x' }, /^Invalid request body: session_id must be a uuid, at byte \d+$/)
+  await f(
+    EVENT,
+    { session_id, event_id: turn.event_id },
+    /^Invalid request body: primitive_name is required, at byte \d+$/,
+  )
+  await f(EVENT, { ...turn, args: {} }, /^Invalid request body: args must be a string, at byte \d+$/)
+  await f(EVENT, { ...turn, metadata: 'x' }, /^Invalid request body: metadata must be an object, at byte \d+$/)
+  await f(EVENT, { ...turn, parent_id: 'x' }, /^Invalid request body: parent_id must be a uuid, at byte \d+$/)
+  await f(EVENT, { ...turn, latency: -1 }, /^Invalid request body: latency must be/)
+  await f(EVENT, { ...turn, timestamp: 'now' }, /^Invalid request body: timestamp must be an integer/)
+  await f(EVENT, { ...turn, primitive_type: 'agent' }, /^Invalid request body: primitive_type must be one of tool/)
+  await f(
+    EVENT,
+    { ...turn, primitive_type: 'tool', latency: 1 },
+    /^Invalid request body: success is required, at byte \d+$/,
+  )
+  await f(
+    EVENT,
+    { ...turn, primitive_type: 'tool', success: true },
+    /^Invalid request body: latency is required, at byte \d+$/,
+  )
+})
+
+t.test('404 for an event of an unknown session, after waiting for it', async t => {
+  const event = { event_id: randomUUID(), primitive_name: 'a' }
+  const started = performance.now()
+  await refused(t, EVENT, { ...event, session_id: randomUUID() }, 404, 'Unknown session_id')
+  t.ok(performance.now() - started > 900)
+
+  const session_id = randomUUID()
+  const patient = await system.startReceiver({ PARLEY_SESSION_WAIT_MS: '8000' })
+  const early = send(`${patient.baseUrl}${EVENT}`, { ...event, session_id })
+  await eventually('the event waits', async () =>
+    /ingest_waiting_[^ ]* 1$/m.test(await (await fetch(`http://127.0.0.1:${patient.opsPort}/metrics`)).text()),
+  )
+  await send(`${two.baseUrl}${SESSION}`, { session_id, client_config: 'x' })
+  t.equal((await early).status, 200, 'an event that overtook its session on another receiver')
+
+  const elsewhere = { 'x-org-id': system.inactive }
+  t.equal((await send(`${baseUrl}${EVENT}`, { ...event, session_id }, elsewhere)).status, 401)
+})
+
+t.test(
+  'a session created on one receiver is used at once on another, and a stored one after its message is gone',
+  async t => {
+    for (let i = 0; i < 100; i++) {
+      const [here, there] = i % 2 === 0 ? [one, two] : [two, one]
+      const session_id = randomUUID()
+      await send(`${here.baseUrl}${SESSION}`, { session_id, client_config: 'x' })
+      const event = { session_id, event_id: randomUUID(), primitive_name: 'a' }
+      const answer = await send(`${there.baseUrl}${EVENT}`, event)
+      if (answer.status !== 200) t.equal(answer.status, 200, `round ${i}`)
+    }
+    const { store, database } = system.database
+    const session_id = randomUUID()
+    await store.command(
+      `INSERT INTO ${database}.sessions (organization, conversation_id, source)
+     VALUES ('${system.organization}', '${session_id}', 'sdk')`,
+    )
+    const old = await send(`${baseUrl}${EVENT}`, { session_id, event_id: randomUUID(), primitive_name: 'a' })
+    t.equal(old.status, 200)
+  },
+)
+
+t.test('413 for a body over the limit, announced, chunked or compressed; up to it bodies are taken', async t => {
+  const session_id = await newSession()
+  const tooLarge = 'Request body too large: at most 16777216 bytes after decompression'
+  await refused(t, EVENT, 'x'.repeat(16 * MiB + 1), 413, tooLarge)
+  t.strictSame(
+    await sendChunked(
+      SESSION,
+      Array.from({ length: 17 }, () => Buffer.alloc(MiB, 'x')),
+    ),
+    {
+      status: 413,
+      body: { error: tooLarge },
+    },
+  )
+  const bomb = gzipSync(Buffer.alloc(64 * MiB))
+  const answer = await post<Record<string, unknown>>(`${baseUrl}${EVENT}`, bomb, { ...org, 'content-encoding': 'gzip' })
+  t.strictSame([answer.status, answer.body.error], [413, `${tooLarge}, 200:1 at most`])
+
+  // Larger than a message: kept compressed when that lets it fit.
+  const compressible = { session_id, event_id: randomUUID(), primitive_name: 'a', args: 'word '.repeat(2_000_000) }
+  t.equal((await send(`${baseUrl}${EVENT}`, compressible)).status, 200)
+  const frame = (await system.stored()).find(one => one.bytes.includes(compressible.event_id))
+  t.ok(frame?.compressed)
+  const random = {
+    session_id,
+    event_id: randomUUID(),
+    primitive_name: 'a',
+    args: randomBytes(8 * MiB).toString('base64'),
+  }
+  await refused(t, EVENT, random, 413, /^The payload does not fit one message even when compressed/)
+})
+
+t.test('bodies in chunks and gzip bodies are taken like others', async t => {
+  const text = JSON.stringify({ session_id: randomUUID(), client_config: 'chunked' })
+  const chunked = await sendChunked(SESSION, [Buffer.from(text.slice(0, 5)), Buffer.from(text.slice(5))])
+  t.equal(chunked.status, 200)
+  accepted.push(text)
+
+  const half = Math.floor(text.length / 2)
+  const members = Buffer.concat([gzipSync(text.slice(0, half)), gzipSync(text.slice(half))])
+  for (const body of [gzipSync(text), members]) {
+    const answer = await post(`${baseUrl}${SESSION}`, body, { ...org, 'content-encoding': 'gzip' })
+    t.equal(answer.status, 200)
+    accepted.push(text)
+  }
+  const broken = await post<{ error: string }>(`${baseUrl}${SESSION}`, text, { ...org, 'content-encoding': 'gzip' })
+  t.strictSame([broken.status, broken.body.error], [400, 'The compressed body cannot be read'])
+  const brotli = await post<{ error: string }>(`${baseUrl}${SESSION}`, text, { ...org, 'content-encoding': 'br' })
+  t.strictSame([brotli.status, brotli.body.error], [400, 'Unsupported content encoding: use gzip or none'])
+})
+
+t.test('voice: 200, and 400, 413, 422 in the order of the checks', async t => {
+  const call = { id: `call ${randomUUID()}`, customer: { number: '+15550001' } }
+  const message = { type: 'end-of-call-report', call, transcript: 'AI: Hello\nUser: Is it open?\nAI: Yes.\n' }
+  const taken = await send(`${baseUrl}${VOICE}`, { message })
+  t.equal(taken.status, 200)
+  t.match(taken.body, { status: 'accepted', session_id: call.id, user_id: '+15550001', event_count: Number })
+  const event = {
+    session_id: conversationIdOf(system.organization, call.id),
+    event_id: randomUUID(),
+    primitive_name: 'a',
+  }
+  t.equal((await send(`${two.baseUrl}${EVENT}`, event)).status, 200, 'the call is a session')
+
+  const f = (body: unknown, status: number, error: string | RegExp, headers: Record<string, string> = org) =>
+    refused(t, VOICE, body, status, error, headers as typeof org)
+  await f('no JSON', 422, 'The x-org-id header is missing', {})
+  const invalid = 'The organization is malformed, unknown or inactive'
+  for (const id of ['acme', randomUUID(), system.inactive]) await f('no JSON', 400, invalid, { 'x-org-id': id })
+  await f('no JSON', 400, /^Invalid JSON/)
+  await f({}, 400, 'Invalid request body: message must be an object')
+  await f({ message: { ...message, type: 'status-update' } }, 400, /^message.type must be end-of-call-report/)
+  await f({ message: { ...message, call: { customer: call.customer } } }, 400, /^message.call.id is required/)
+  await f({ message: { ...message, call: { id: 'x' } } }, 400, /^The caller number is missing/)
+  const huge = `User: ${'word '.repeat(210_000)}\nAI: yes\n`
+  await f({ message: { ...message, transcript: huge } }, 413, /^The transcript is over one megabyte/)
+  await f({ message: { ...message, transcript: '' } }, 422, /^The report has no usable transcript/)
+})
+
+const span = (traceId: string) => ({ traceId, spanId: randomBytes(8).toString('hex'), name: 'chat' })
+const exportOf = (...spans: object[]) => ({ resourceSpans: [{ scopeSpans: [{ spans }] }] })
+
+t.test('OTLP JSON: 200, partial success, and errors as google.rpc.Status', async t => {
+  const url = `${otelUrl}/v1/traces`
+  const trace = () => randomBytes(16).toString('hex')
+  for (const path of ['/v1/traces', '//v1/traces', '/v1/traces/']) {
+    const answer = await send(`${otelUrl}${path}`, exportOf(span(trace())), collector)
+    t.equal(answer.status, 200)
+    t.strictSame(answer.body, {})
+  }
+  t.equal((await send(`${baseUrl}/v1/traces`, exportOf(span(trace())), collector)).status, 200, 'on the other port')
+  const partial = await send(url, exportOf(span(trace()), span('0'.repeat(32))), collector)
+  t.match(partial.body, { partialSuccess: { rejectedSpans: '1', errorMessage: /trace id/ } })
+  const before = (await system.stored()).length
+  const empty = await post(url, {}, collector)
+  const nothing = await post(url, exportOf(span('0'.repeat(32))), collector)
+  t.strictSame([empty.status, empty.body, nothing.status], [200, {}, 200])
+  t.strictSame(
+    [empty, nothing].map(answer => answer.headers.get('x-parley-receipt')),
+    ['none', 'none'],
+  )
+  t.match(nothing.body, { partialSuccess: { rejectedSpans: '1' } })
+  t.equal((await system.stored()).length, before, 'nothing to store')
+
+  const f = async (body: unknown, status: number, code: number, message: RegExp, headers: Record<string, string>) => {
+    const answer = await post(url, body, headers)
+    t.equal(answer.status, status)
+    t.match(answer.body, { code, message })
+  }
+  await f({}, 401, 16, /header is missing/, {})
+  await f({}, 401, 16, /not a uuid/, { 'x-service-org-id': 'acme' })
+  await f({}, 401, 16, /Unknown organization/, { 'x-service-org-id': randomUUID() })
+  await f({}, 401, 16, /not active/, { 'x-service-org-id': system.inactive })
+  await f('{', 400, 3, /cannot be read/, collector)
+  await f({ resourceLogs: [{ scopeLogs: [] }] }, 400, 3, /another OTLP signal/, collector)
+  await f({}, 400, 3, /Unsupported content type/, { ...collector, 'content-type': 'text/plain' })
+  await f('x'.repeat(16 * MiB + 1), 413, 3, /too large/, collector)
+})
+
+t.test('OTLP protobuf: 200 and errors in protobuf, gzip on and off', async t => {
+  const url = `${otelUrl}/v1/traces`
+  const protobuf = { ...collector, 'content-type': 'application/x-protobuf' }
+  const field = (number: number, bytes: Uint8Array) =>
+    Buffer.concat([Buffer.from([(number << 3) | 2, bytes.length]), bytes])
+  const spanBytes = Buffer.concat([field(1, randomBytes(16)), field(2, randomBytes(8)), field(5, Buffer.from('chat'))])
+  const body = field(1, field(2, field(2, spanBytes)))
+  const exchange = async (bytes: Uint8Array, headers: Record<string, string>) => {
+    const response = await fetch(url, { method: 'POST', body: new Uint8Array(bytes), headers })
+    return {
+      status: response.status,
+      type: response.headers.get('content-type'),
+      bytes: Buffer.from(await response.arrayBuffer()),
+    }
+  }
+  const plain = await exchange(body, protobuf)
+  t.strictSame([plain.status, plain.type, plain.bytes.length], [200, 'application/x-protobuf', 0])
+  const zipped = await exchange(gzipSync(body), { ...protobuf, 'content-encoding': 'gzip' })
+  t.strictSame([zipped.status, zipped.bytes.length], [200, 0])
+  t.equal((await system.stored()).filter(frame => frame.bytes.equals(body)).length, 2, 'both are stored inflated')
+
+  const f = async (bytes: Uint8Array, status: number, code: number, headers: Record<string, string>) => {
+    const answer = await exchange(bytes, headers)
+    t.strictSame([answer.status, answer.type], [status, 'application/x-protobuf'])
+    t.strictSame([...answer.bytes.subarray(0, 3)], [0x08, code, 0x12], 'google.rpc.Status')
+  }
+  await f(Buffer.from([0xff, 0xff, 0xff]), 400, 3, protobuf)
+  await f(body, 400, 3, { ...protobuf, 'content-encoding': 'gzip' })
+  await f(body, 401, 16, { 'content-type': 'application/x-protobuf' })
+})
+
+t.test('metrics and logs exporters get a quick 404 with a hint', async t => {
+  for (const path of ['/v1/metrics', '/v1/logs', '//v1/logs/']) {
+    const answer = await post(`${otelUrl}${path}`, {}, collector)
+    t.equal(answer.status, 404)
+    t.match(answer.body, { message: /takes traces only/ })
+  }
+})
+
+t.test('405 names the methods, 404 is JSON', async t => {
+  for (const [path, method, allow] of [
+    [SESSION, 'GET', 'POST'],
+    [EVENT, 'PUT', 'POST'],
+    [VOICE, 'DELETE', 'POST'],
+    ['/v1/traces', 'GET', 'POST'],
+    ['/healthz', 'POST', 'GET, HEAD'],
+  ] as const) {
+    const answer = await fetch(`${baseUrl}${path}`, { method })
+    t.strictSame([answer.status, answer.headers.get('allow')], [405, allow], `${method} ${path}`)
+  }
+  const unknown = await fetch(`${baseUrl}/api/v2/capture-session`)
+  t.equal(unknown.status, 404)
+  t.strictSame(await unknown.json(), { error: 'Not found' })
+})
+
+t.test('lenient settings: any id is mapped, events of unknown sessions are taken', async t => {
+  const lenient = await system.startReceiver({ PARLEY_IDS: 'map', PARLEY_UNKNOWN_SESSION: 'create' })
+  const event = { session_id: `conv_${randomUUID()}`, event_id: 'interaction 7', primitive_name: 'a', parent_id: 'p' }
+  const answer = await send(`${lenient.baseUrl}${EVENT}`, event)
+  t.equal(answer.status, 200)
+  t.strictSame(answer.body, { event_id: 'interaction 7' })
+  const session = { session_id: 'oauth:a:b', user_data: { user_id: '' } }
+  t.strictSame((await send(`${lenient.baseUrl}${SESSION}`, session)).body, { session_id: 'oauth:a:b' })
+})
+
+t.test('random requests are never answered 2xx and never end a receiver', async t => {
+  const paths = [SESSION, EVENT, VOICE, '/v1/traces']
+  const types = ['application/json', 'application/x-protobuf']
+  for (let round = 0; round < 150; round++) {
+    // 0xff never starts a protobuf field that could be skipped, nor any JSON.
+    const body = Buffer.concat([Buffer.from([0xff, 0xff]), randomBytes(round * 7)])
+    const headers = { ...org, ...collector, 'content-type': types[round % 2] as string }
+    const encoding: Record<string, string> = round % 3 === 0 ? { 'content-encoding': 'gzip' } : {}
+    const response = await fetch(`${baseUrl}${paths[round % 4]}`, {
+      method: 'POST',
+      body,
+      headers: { ...headers, ...encoding },
+    })
+    await response.arrayBuffer()
+    if (response.status < 400 || response.status >= 500) t.equal(response.status, 400, `round ${round}`)
+  }
+  await abortUploads(20)
+  t.equal((await fetch(`${baseUrl}/healthz`)).status, 200)
+})
+
+t.test('the metrics tell requests, refusals, envelopes and what is pending', async t => {
+  const text = await (await fetch(`http://127.0.0.1:${one.opsPort}/metrics`)).text()
+  const f = (name: string, labels: string): number => {
+    const line = text.split('\n').find(one => one.startsWith(`parley_ingest_${name}{${labels}`))
+    return Number(line?.split(' ').at(-1) ?? Number.NaN)
+  }
+  t.ok(f('requests_total', 'endpoint="capture-session",status="200"') > 50)
+  t.ok(f('requests_total', 'endpoint="capture-event",status="404"') >= 1)
+  t.ok(f('refused_total', 'endpoint="voice",code="ING_VOICE_NUMBER"') >= 1)
+  t.ok(f('body_bytes_total', 'endpoint="traces"') > MiB)
+  t.ok(f('envelopes_total', 'outcome="stored"') > 100)
+  t.equal(f('envelope_frames_count', ''), f('envelopes_total', 'outcome="stored"'))
+  t.equal(f('ack_seconds_bucket', 'le="+Inf"'), f('ack_seconds_count', ''))
+  t.ok(f('envelope_bytes_sum', '') > 10_000)
+  t.ok(f('known_sessions', '') > 100)
+  for (const name of ['pending_bytes', 'pending_payloads', 'held_payloads', 'envelopes_in_flight', 'waiting_events']) {
+    t.equal(f(name, ''), 0, name)
+  }
+  const lines = one
+    .logs()
+    .split('\n')
+    .filter(line => line.includes('request refused'))
+  const codes = lines.map(line => (JSON.parse(line) as { code: string }).code)
+  t.ok(codes.length > 5)
+  t.ok(codes.length <= 2 * new Set(codes).size, 'at most one line per code and ten seconds')
+})
+
+t.test('the streams hold exactly what was answered 200, for this organization', async t => {
+  const frames = (await system.stored()).filter(frame => frame.kind !== 'otlp' || frame.bytes[0] === 0x7b)
+  t.strictSame(frames.map(frame => frame.bytes.toString()).sort(), accepted.sort())
+  t.ok(frames.every(frame => frame.organization === system.organization))
+  const byReceipt = new Map(frames.map(frame => [frame.receipt, frame.bytes.toString()]))
+  t.ok(receipts.size > 100)
+  for (const [receipt, text] of receipts) if (byReceipt.get(receipt) !== text) t.equal(byReceipt.get(receipt), text)
+  const minted = frames.filter(frame => frame.mintedId !== NIL_UUID)
+  t.ok(minted.length > 0 && minted.every(frame => frame.kind === 'event'))
+})
+
+/** Posts chunks without a Content-Length. */
+function sendChunked(path: string, chunks: Buffer[]): Promise<{ status: number | undefined; body: unknown }> {
+  return new Promise((resolve, reject) => {
+    const request = http.request(`${baseUrl}${path}`, { method: 'POST', headers: org }, response => {
+      const parts: Buffer[] = []
+      response.on('data', (part: Buffer) => parts.push(part))
+      response.on('end', () => {
+        resolve({ status: response.statusCode, body: JSON.parse(Buffer.concat(parts).toString()) })
+      })
+    })
+    request.on('error', reject)
+    for (const chunk of chunks) request.write(chunk)
+    request.end()
+  })
+}
+
+/** Begins uploads and goes away in the middle of them. */
+async function abortUploads(count: number): Promise<void> {
+  await Promise.all(
+    Array.from({ length: count }, () => {
+      return new Promise<void>(resolve => {
+        const request = http.request(`${baseUrl}${SESSION}`, { method: 'POST', headers: org })
+        request.on('error', () => resolve())
+        request.on('close', () => resolve())
+        request.write(randomBytes(1000), () => request.destroy())
+      })
+    }),
+  )
+}

@@ -1,0 +1,66 @@
+// The rig itself: engines are real, come back with their data, and databases are apart.
+import { jetstreamManager } from '@nats-io/jetstream'
+import t from 'tap'
+import { applyStreams } from '#streams/apply.ts'
+import { connectNats, eventually, freshDatabase, startClickHouse, startNats, startPart, testLimits } from './rig.ts'
+
+t.test('a NATS server that was killed comes back with its streams on the same port', async t => {
+  const nats = await startNats(t)
+  const nc = await connectNats(t, nats.url)
+  await applyStreams(nc, testLimits)
+  const before = nats.pid()
+  await nats.kill9()
+  await nats.restart()
+  t.not(nats.pid(), before)
+  const jsm = await jetstreamManager(await connectNats(t, nats.url))
+  t.equal((await jsm.streams.info('INGEST_1')).config.max_bytes, testLimits.streamMaxBytes)
+})
+
+t.test('two databases in the shared engine do not see each other', async t => {
+  const [one, other] = await Promise.all([freshDatabase(t), freshDatabase(t)])
+  t.equal(one.url, other.url)
+  await one.store.command('CREATE TABLE only_here (a UInt8) ENGINE = MergeTree ORDER BY a')
+  await t.rejects(other.store.read('SELECT * FROM only_here'))
+  t.same(await one.store.read('SELECT * FROM only_here'), [])
+})
+
+t.test('a ClickHouse that was killed comes back with its rows', async t => {
+  const engine = await startClickHouse(t)
+  const { store } = await freshDatabase(t, engine.url)
+  await store.command('CREATE TABLE kept (a UInt8) ENGINE = MergeTree ORDER BY a')
+  await store.command('INSERT INTO kept VALUES (1), (2)')
+  await engine.kill9()
+  await engine.restart()
+  t.same(await store.read('SELECT a FROM kept ORDER BY a'), [{ a: 1 }, { a: 2 }])
+})
+
+t.test('only the right credentials reach the engine, and its own user is out of reach', async t => {
+  const engine = await startClickHouse(t)
+  const f = async (authorization: string | undefined, query: string, headers: Record<string, string> = {}) => {
+    const response = await fetch(`http://127.0.0.1:${engine.port}/${query}`, {
+      method: 'POST',
+      body: 'SELECT currentUser()',
+      headers: { ...headers, ...(authorization === undefined ? {} : { authorization }) },
+    })
+    return response.ok ? (await response.text()).trim() : response.status
+  }
+  const { username, password } = new URL(engine.url)
+  const basic = (user: string, secret: string): string => `Basic ${btoa(`${user}:${secret}`)}`
+  t.equal(await f(basic(username, password), ''), 'parley')
+  t.equal(await f(undefined, ''), 404)
+  t.equal(await f(undefined, '?user=default'), 404)
+  t.equal(await f(basic('default', ''), ''), 404)
+  t.equal(await f(basic(username, 'wrong'), '?user=default'), 404)
+  t.equal(await f(undefined, '', { 'x-clickhouse-user': 'default' }), 404)
+})
+
+t.test('a part that cannot start is an error that carries its log', async t => {
+  await t.rejects(startPart(t, 'test/no-such-part.ts', {}), /no-such-part/)
+})
+
+t.test('what is never seen is an error that says what it was', async t => {
+  await t.rejects(
+    eventually('a blue moon', () => false, 50),
+    /a blue moon/,
+  )
+})

@@ -1,0 +1,325 @@
+// What tests stand on: real engines and real parts, each in a place of its own, all gone when the test ends, passed or failed.
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { NatsConnection } from '@nats-io/transport-node'
+import { createApiKey, createOrganization, createOwner, createSigningKey, signToken } from '#control/admin.ts'
+import type { User } from '#control/records.ts'
+import type { Exit } from '#local/child.ts'
+import { startClickHouse as startClickHouseEngine } from '#local/clickhouse.ts'
+import type { Engine } from '#local/nats.ts'
+import { startNats as startNatsEngine } from '#local/nats.ts'
+import { startPartProcess } from '#local/part.ts'
+import { freePort } from '#local/ports.ts'
+import type { Log } from '#runtime/log.ts'
+import { createLog } from '#runtime/log.ts'
+import type { Store } from '#store/client.ts'
+import { createStore } from '#store/client.ts'
+import { migrate } from '#store/migrate.ts'
+import type { Buckets, StreamLimits } from '#streams/apply.ts'
+import { applyStreams } from '#streams/apply.ts'
+import { connect } from '#streams/connect.ts'
+import { sharedClickHouse } from './engines.ts'
+
+const MiB = 1024 * 1024
+const DAY_S = 86_400
+/** A machine that is several times slower, or busy, is still right. */
+const PATIENCE = 4
+const START_MS = 60_000
+
+/** What the rig needs of a tap test. Teardowns run in reverse order. */
+export interface Teardown {
+  teardown(handler: () => unknown): unknown
+}
+
+/** A log that says nothing. */
+export const silentLog: Log = createLog({ part: 'test', level: 'silent' })
+
+/** A folder that is removed when the test ends. */
+export async function tempDir(t: Teardown): Promise<string> {
+  const dir = await mkdtemp(join(tmpdir(), 'parley-test-'))
+  t.teardown(() => rm(dir, { recursive: true, force: true }))
+  return dir
+}
+
+/** An engine that a test may kill and bring back. */
+export interface TestEngine {
+  /** Address with credentials; the same before and after a restart. */
+  readonly url: string
+  readonly port: number
+  readonly dir: string
+  pid(): number
+  /** SIGKILL; resolves when the process is gone. */
+  kill9(): Promise<void>
+  /** Starts it again on the same port and folder, ending it first if it still runs. */
+  restart(): Promise<void>
+  /** Orderly end. */
+  stop(): Promise<void>
+}
+
+/** A NATS server with JetStream of this test's own. */
+export function startNats(t: Teardown): Promise<TestEngine> {
+  return testEngine(t, fixed =>
+    startNatsEngine({ ...fixed, startTimeoutMs: START_MS, searchPath: process.env.PATH ?? '' }),
+  )
+}
+
+/** A ClickHouse of this test's own, for tests that kill it; others share one through `freshDatabase`. */
+export function startClickHouse(t: Teardown): Promise<TestEngine> {
+  return testEngine(t, fixed => startClickHouseEngine({ ...fixed, startTimeoutMs: START_MS }))
+}
+
+async function testEngine(
+  t: Teardown,
+  start: (fixed: { dir: string; port: number; password: string }) => Promise<Engine>,
+): Promise<TestEngine> {
+  const dir = await tempDir(t)
+  const fixed = { dir, port: await freePort(), password: randomBytes(16).toString('hex') }
+  let engine = await start(fixed)
+  t.teardown(async () => {
+    engine.kill('SIGKILL')
+    await engine.exited
+  })
+  return {
+    url: engine.url,
+    port: engine.port,
+    dir,
+    pid: () => engine.pid,
+    kill9: async () => {
+      engine.kill('SIGKILL')
+      await engine.exited
+    },
+    restart: async () => {
+      await engine.stop()
+      engine = await start(fixed)
+    },
+    stop: () => engine.stop(),
+  }
+}
+
+/** A migrated database of this test's own. */
+export interface TestDatabase {
+  /** Address of the engine, with credentials. */
+  readonly url: string
+  readonly database: string
+  readonly store: Store
+}
+
+/** A migrated, randomly named database in the shared engine (or in the engine at `url`), dropped when the test ends. */
+export async function freshDatabase(t: Teardown, url?: string): Promise<TestDatabase> {
+  const engine = url ?? (await sharedClickHouse())
+  const database = `test_${randomBytes(8).toString('hex')}`
+  await migrate({ url: engine, database, application: 'test' })
+  const store = createStore({ url: engine, database, application: 'test' })
+  t.teardown(async () => {
+    try {
+      await store.command(`DROP DATABASE IF EXISTS ${database} SYNC`)
+    } catch {
+      // A test that ends with its own engine dead has nothing to drop; the shared engine is thrown away as a whole.
+    }
+    await store.close()
+  })
+  return { url: engine, database, store }
+}
+
+/** A connection that is closed when the test ends. */
+export async function connectNats(t: Teardown, url: string): Promise<NatsConnection> {
+  const nc = await connect({ url, name: 'test', log: silentLog })
+  t.teardown(() => nc.close())
+  return nc
+}
+
+/** Small streams, two partitions. */
+export const testLimits: StreamLimits = {
+  partitions: 2,
+  streamMaxBytes: 256 * MiB,
+  deadMaxBytes: 64 * MiB,
+  replicas: 1,
+}
+
+/** A running part. */
+export interface TestPart {
+  readonly pid: number
+  readonly opsPort: number
+  /** What the part told about itself, e.g. its ports. */
+  readonly about: Readonly<Record<string, unknown>>
+  kill(signal: NodeJS.Signals): void
+  readonly exited: Promise<Exit>
+  /** SIGTERM, then SIGKILL after 10 s. */
+  stop(): Promise<Exit>
+  /** Everything it has written, as text. */
+  logs(): string
+}
+
+/**
+ * Starts a part, e.g. `ingest/main.ts`, and resolves once it is ready. Its environment is `env` and nothing else, with a log level
+ * of `info` unless given.
+ * @throws ParleyError RUN_PART_FAILED with what the part wrote when it ends before it is ready.
+ */
+export async function startPart(t: Teardown, main: string, env: Readonly<Record<string, string>>): Promise<TestPart> {
+  const { child, ready } = startPartProcess({ main, env: { PARLEY_LOG_LEVEL: 'info', ...env }, output: 'pipe' })
+  t.teardown(async () => {
+    child.kill('SIGKILL')
+    await child.exited
+  })
+  const chunks: string[] = []
+  for (const stream of [child.process.stdout, child.process.stderr]) {
+    stream?.setEncoding('utf8').on('data', (chunk: string) => chunks.push(chunk))
+  }
+  const logs = (): string => chunks.join('')
+  try {
+    const { opsPort, about } = await ready
+    return {
+      pid: child.pid,
+      opsPort,
+      about,
+      kill: child.kill,
+      exited: child.exited,
+      stop: () => child.stop(10_000),
+      logs,
+    }
+  } catch (error) {
+    throw new Error(`${String(error)}\n${logs()}`, { cause: error })
+  }
+}
+
+/** What `startSystem` may be told. */
+export interface SystemOptions {
+  readonly receivers?: number
+  readonly processors?: number
+  readonly limits?: Partial<StreamLimits>
+  /** Added to the environment of every part. */
+  readonly env?: Readonly<Record<string, string>>
+  /** `private`: a ClickHouse that the test may kill. */
+  readonly clickhouse?: 'shared' | 'private'
+}
+
+/** A whole parley, without the launcher. */
+export interface TestSystem {
+  /** Address of the REST interface of the first receiver. */
+  readonly baseUrl: string
+  /** Address of the trace collector of the first receiver. */
+  readonly otelUrl: string
+  /** The same of every receiver: each has ports of its own. */
+  readonly baseUrls: readonly string[]
+  readonly otelUrls: readonly string[]
+  /** Address of the query node itself. */
+  readonly queryUrl: string
+  /** Id of the tenant that the credentials belong to. */
+  readonly organization: string
+  readonly owner: User
+  readonly apiKey: string
+  readonly bearer: string
+  readonly nats: TestEngine
+  /** The private engine, when asked for. */
+  readonly clickhouse: TestEngine | undefined
+  readonly clickhouseUrl: string
+  readonly database: string
+  readonly store: Store
+  /** The rig's own connection and the buckets, to make more organizations with control/admin.ts. */
+  readonly nc: NatsConnection
+  readonly buckets: Buckets
+  readonly receivers: readonly TestPart[]
+  readonly processors: readonly TestPart[]
+  readonly query: TestPart
+  /** Starts one more of a kind with the same environment (ports of its own), e.g. after a kill. */
+  startReceiver(env?: Readonly<Record<string, string>>): Promise<TestPart>
+  startProcessor(env?: Readonly<Record<string, string>>): Promise<TestPart>
+}
+
+/** Starts NATS, a fresh database, an organization with its credentials, receivers, processors and a query node. */
+export async function startSystem(t: Teardown, options: SystemOptions = {}): Promise<TestSystem> {
+  const [nats, clickhouse] = await Promise.all([
+    startNats(t),
+    options.clickhouse === 'private' ? startClickHouse(t) : undefined,
+  ])
+  const [database, nc] = await Promise.all([freshDatabase(t, clickhouse?.url), connectNats(t, nats.url)])
+  const { buckets } = await applyStreams(nc, { ...testLimits, ...options.limits })
+  const tenant = await createTenant(buckets)
+  const env = {
+    NATS_URL: nats.url,
+    CLICKHOUSE_URL: database.url,
+    PARLEY_DATABASE: database.database,
+    ...options.env,
+  }
+  const query = await startPart(t, 'query/main.ts', { ...env, PARLEY_QUERY_HOST: '127.0.0.1', PARLEY_QUERY_PORT: '0' })
+  const queryUrl = `http://127.0.0.1:${String(query.about.port)}`
+  const startReceiver = (more: Readonly<Record<string, string>> = {}): Promise<TestPart> =>
+    startPart(t, 'ingest/main.ts', {
+      ...env,
+      PARLEY_HOST: '127.0.0.1',
+      PARLEY_PORT: '0',
+      PARLEY_OTLP_PORT: '0',
+      PARLEY_QUERY_URL: queryUrl,
+      ...more,
+    })
+  const startProcessor = (more: Readonly<Record<string, string>> = {}): Promise<TestPart> =>
+    startPart(t, 'processors/main.ts', { ...env, ...more })
+  const [receivers, processors] = await Promise.all([
+    Promise.all(Array.from({ length: options.receivers ?? 1 }, () => startReceiver())),
+    Promise.all(Array.from({ length: options.processors ?? 1 }, () => startProcessor())),
+  ])
+  const addresses = (port: string): string[] =>
+    receivers.map(receiver => `http://127.0.0.1:${String(receiver.about[port])}`)
+  const baseUrls = addresses('port')
+  const otelUrls = addresses('otlpPort')
+  return {
+    baseUrl: baseUrls[0] as string,
+    otelUrl: otelUrls[0] as string,
+    baseUrls,
+    otelUrls,
+    queryUrl,
+    ...tenant,
+    nats,
+    clickhouse,
+    clickhouseUrl: database.url,
+    database: database.database,
+    store: database.store,
+    nc,
+    buckets,
+    receivers,
+    processors,
+    query,
+    startReceiver,
+    startProcessor,
+  }
+}
+
+/** An organization with an owner, an API key and a bearer token. */
+export async function createTenant(
+  buckets: Buckets,
+  fields: { name?: string; active?: boolean } = {},
+): Promise<{ organization: string; owner: User; apiKey: string; bearer: string }> {
+  const { control } = buckets
+  const organization = await createOrganization(control, { name: fields.name ?? 'test', active: fields.active ?? true })
+  const owner = await createOwner(control, organization.id, { email: 'owner@example.org', name: 'Owner' })
+  const { key } = await createApiKey(control, { organization: organization.id, name: 'test', createdBy: owner.id })
+  const signing = await createSigningKey(control)
+  const bearer = await signToken(signing, { user: owner, organization: organization.id }, DAY_S)
+  return { organization: organization.id, owner, apiKey: key, bearer }
+}
+
+/**
+ * Asks until `probe` gives something other than undefined or false; fails with `what` after `timeoutMs`. A probe that throws is
+ * asked again too (what it asks may be down for the moment); its last error becomes the cause.
+ */
+export async function eventually<T>(
+  what: string,
+  probe: () => T | Promise<T>,
+  timeoutMs = 15_000,
+): Promise<Exclude<T, undefined | false>> {
+  const deadline = performance.now() + PATIENCE * timeoutMs
+  let cause: unknown
+  while (performance.now() < deadline) {
+    try {
+      const value = await probe()
+      if (value !== undefined && value !== false) return value as Exclude<T, undefined | false>
+      cause = undefined
+    } catch (error) {
+      cause = error
+    }
+    await new Promise(resolve => setTimeout(resolve, 25))
+  }
+  throw new Error(`not seen within ${PATIENCE * timeoutMs} ms: ${what}`, { cause })
+}

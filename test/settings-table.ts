@@ -1,0 +1,32 @@
+// The README's table of settings, from the declarations of every part.
+
+import { ingestSettings } from '#ingest/config.ts'
+import { launcherSettings } from '#local/config.ts'
+import { processorSettings } from '#processors/config.ts'
+import { querySettings } from '#query/config.ts'
+import { commonSettings } from '#runtime/config.ts'
+import type { Setting } from '#runtime/settings.ts'
+import { demoSettings } from '../demo/config.ts'
+
+const groups: readonly (readonly [string, Readonly<Record<string, Setting<unknown>>>])[] = [
+  ['every process', commonSettings],
+  ['launcher', launcherSettings],
+  ['receivers', ingestSettings],
+  ['processors', processorSettings],
+  ['query node', querySettings],
+  ['demo', demoSettings],
+]
+
+/** Markdown rows, one a variable; a variable that several parts read stands where it comes first. */
+export function settingsTable(): string {
+  const seen = new Set<string>()
+  const rows = groups.flatMap(([group, table]) =>
+    Object.values(table).flatMap(setting => {
+      if (seen.has(setting.name)) return []
+      seen.add(setting.name)
+      const shown = setting.shown === '' ? '' : `\`${setting.shown}\``
+      return [`| \`${setting.name}\` | ${shown} | ${group} | ${setting.about} |`]
+    }),
+  )
+  return ['| variable | default | read by | what it sets |', '|---|---|---|---|', ...rows].join('\n')
+}
