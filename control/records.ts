@@ -95,5 +95,7 @@ export function hashApiKey(key: string): string {
 
 /** Keys of lists that the dashboard keeps for an organization, one record a list. */
 export const chartsKey = (organization: string): string => `charts.${organization}`
+export const viewsKey = (organization: string): string => `views.${organization}`
+export const ticketsKey = (organization: string): string => `tickets.${organization}`
 export const metadataKeysKey = (organization: string, of: 'event' | 'conversation'): string =>
   `metadata-keys.${organization}.${of}`

@@ -15,6 +15,7 @@ import type { StoredRanges } from '#streams/blocks.ts'
 import type { PayloadPosition } from '#streams/payloads.ts'
 import type { Authenticator, Headers, Principal } from './auth.ts'
 import type { OpenReader, Reader } from './reader.ts'
+import { openTicket } from './tickets.ts'
 import type { Checker } from './validate.ts'
 import { createChecker } from './validate.ts'
 
@@ -51,8 +52,8 @@ export interface Endpoint<Request extends TSchema = TSchema, Response extends TS
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   /** May hold `{names}`. */
   readonly path: string
-  /** `any`: bearer token or API key. */
-  readonly auth: 'bearer' | 'any'
+  /** `any`: bearer token or API key. `address`: the path's `{ticket}` alone, and the request is the one that it was issued for. */
+  readonly auth: 'bearer' | 'any' | 'address'
   /** One sentence of documentation. */
   readonly about: string
   /** Shape of the JSON body, of a GET's query string; none = it is not read. */
@@ -124,10 +125,9 @@ export function createRunner(options: RunnerOptions): (endpoint: Endpoint) => Ru
       options.checkResponses && endpoint.produces === undefined ? createChecker(endpoint.response) : undefined
     const declared = options.checkResponses ? new Set(codesOf(endpoint)) : undefined
     const run = async (plain: PlainRequest): Promise<unknown> => {
-      const principal = await options.authenticator.principalOf(plain.headers, endpoint.auth)
-      const organization = options.authenticator.organizationOf(principal, plain.headers)
+      const { principal, organization, asked } = await admit(options, endpoint, plain, clock())
       const params = readParams(plain.params)
-      const value = request?.read(endpoint.method === 'GET' ? { ...(plain.query as object) } : parseBody(plain.body))
+      const value = request?.read(asked())
       const log = options.log.child({ request: plain.id, organization: organization.id })
       const { signal } = plain
       const reader = options.openReader(organization.id, signal)
@@ -166,6 +166,25 @@ export function createRunner(options: RunnerOptions): (endpoint: Endpoint) => Ru
       }
     }
   }
+}
+
+/** Who asks, for which organization, and the request as it was sent. */
+async function admit(
+  { authenticator, records }: RunnerOptions,
+  endpoint: Endpoint,
+  { headers, params, query, body }: PlainRequest,
+  nowMs: number,
+): Promise<Pick<Call, 'principal' | 'organization'> & { asked: () => unknown }> {
+  if (endpoint.auth === 'address') {
+    const { organization, request } = await openTicket(records, params.ticket, nowMs)
+    const principal = { kind: 'key', organization } as const
+    // Whatever else a browser sends along counts for nothing.
+    return { principal, organization: authenticator.organizationOf(principal, {}), asked: () => request }
+  }
+  const principal = await authenticator.principalOf(headers, endpoint.auth)
+  const organization = authenticator.organizationOf(principal, headers)
+  const asked = () => (endpoint.method === 'GET' ? { ...(query as object) } : parseBody(body))
+  return { principal, organization, asked }
 }
 
 /** Codes that every endpoint may answer. */

@@ -57,15 +57,23 @@ function operationId({ method, path }: Endpoint): string {
 
 function operation(endpoint: Endpoint): Json {
   const ofBody = endpoint.request !== undefined && endpoint.method !== 'GET'
-  const parameters = [...pathParameters(endpoint.path), ...queryParameters(endpoint), ORGANIZATION]
+  const open = endpoint.auth === 'address'
+  const parameters = [...pathParameters(endpoint.path), ...(open ? [] : [...queryParameters(endpoint), ORGANIZATION])]
   return {
     operationId: operationId(endpoint),
     summary: endpoint.about,
-    security: endpoint.auth === 'any' ? [{ bearer: [] }, { apiKey: [] }] : [{ bearer: [] }],
+    security: SECURITY[endpoint.auth],
     parameters,
     ...(ofBody ? { requestBody: requestBody(endpoint.request as TSchema) } : {}),
     responses: { ...success(endpoint), ...failures(codesOf(endpoint)) },
   }
+}
+
+/** Credentials of which one is needed. */
+const SECURITY: Readonly<Record<Endpoint['auth'], readonly Json[]>> = {
+  any: [{ bearer: [] }, { apiKey: [] }],
+  bearer: [{ bearer: [] }],
+  address: [],
 }
 
 const ORGANIZATION: Json = {

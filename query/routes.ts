@@ -12,6 +12,8 @@ import { dashboard } from './endpoints/dashboard/metrics.ts'
 import { errorGroups } from './endpoints/errors/groups.ts'
 import { errorsList } from './endpoints/errors/list.ts'
 import { explainEvent } from './endpoints/explain/event.ts'
+import { exportsDownload } from './endpoints/exports/download.ts'
+import { exportsOrder } from './endpoints/exports/order.ts'
 import { live } from './endpoints/live/live.ts'
 import { metadataDistribution } from './endpoints/metadata/distribution.ts'
 import { conversationKeys, conversationKeysUpdate, eventKeys, eventKeysUpdate } from './endpoints/metadata/keys.ts'
@@ -36,6 +38,7 @@ import { toolStats } from './endpoints/tools/stats.ts'
 import { toolTimeSeries } from './endpoints/tools/time-series.ts'
 import { userStories } from './endpoints/user-stories/list.ts'
 import { searchOptions } from './endpoints/user-stories/search-options.ts'
+import { viewsCreate, viewsDelete, viewsList, viewsUpdate } from './endpoints/views/saved.ts'
 
 /** Every endpoint of the query node but /, /openapi.json, /healthz and /readyz. */
 export const routes: readonly Endpoint[] = [
@@ -57,6 +60,10 @@ export const routes: readonly Endpoint[] = [
   chartsUpdate, // PUT    /dashboard/api/dashboard/charts/{id}
   chartsDelete, // DELETE /dashboard/api/dashboard/charts/{id}
   chartsQuery, // POST   /dashboard/api/charts/query
+  viewsList, // GET    /dashboard/api/views
+  viewsCreate, // POST   /dashboard/api/views
+  viewsUpdate, // PUT    /dashboard/api/views/{id}
+  viewsDelete, // DELETE /dashboard/api/views/{id}
 
   toolStats, // POST   /dashboard/api/tool-stats
   toolTimeSeries, // POST   /dashboard/api/tool-time-series
@@ -71,6 +78,8 @@ export const routes: readonly Endpoint[] = [
   rawLogsCount, // POST   /dashboard/api/raw-logs/count
   rawLogsExport, // POST   /dashboard/api/raw-logs/export
   eventIo, // POST   /dashboard/api/event-io
+  exportsOrder, // POST   /dashboard/api/exports
+  exportsDownload, // GET    /dashboard/api/exports/{ticket}
   live, // GET    /dashboard/api/live
 
   conversationMessages, // POST   /dashboard/api/conversation-messages

@@ -104,17 +104,21 @@ function build(options: ServerOptions, running: Running): FastifyInstance {
 
 function addRoutes(app: FastifyInstance, options: ServerOptions, running: Running): void {
   const methodsOf = new Map<string, HTTPMethods[]>()
+  const withHead = new Set<string>()
   const add = (
     method: HTTPMethods,
     url: string,
     handler: (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>,
+    exposeHeadRoute = true,
   ): void => {
     methodsOf.set(url, [...(methodsOf.get(url) ?? []), method])
-    app.route({ method, url, handler })
+    if (method === 'GET' && exposeHeadRoute) withHead.add(url)
+    app.route({ method, url, handler, exposeHeadRoute })
   }
   for (const endpoint of options.routes) {
     const run = options.bind(endpoint)
-    add(endpoint.method, endpoint.path.replaceAll(/\{(\w+)\}/g, ':$1'), async (request, reply) => {
+    const url = endpoint.path.replaceAll(/\{(\w+)\}/g, ':$1')
+    const handler = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
       const signal = track(reply, running, endpoint.produces !== undefined)
       const { id, headers, query } = request
       const body = request.body instanceof Buffer ? request.body : Buffer.alloc(0)
@@ -126,7 +130,9 @@ function addRoutes(app: FastifyInstance, options: ServerOptions, running: Runnin
         return sendChunks(reply, answer as AsyncIterable<string>, endpoint.produces)
       }
       return reply.type('application/json; charset=utf-8').send(JSON.stringify(answer))
-    })
+    }
+    // Whoever looks before the download must not use up its address.
+    add(endpoint.method, url, handler, endpoint.auth !== 'address')
   }
   const document = JSON.stringify(openApi(options.routes))
   add('GET', '/openapi.json', async (_request, reply) => reply.type('application/json; charset=utf-8').send(document))
@@ -138,10 +144,7 @@ function addRoutes(app: FastifyInstance, options: ServerOptions, running: Runnin
   })
   for (const [url, known] of methodsOf) {
     const allow = known.join(', ')
-    // HEAD comes with GET.
-    const others = METHODS.filter(
-      method => !known.includes(method === 'HEAD' && known.includes('GET') ? 'GET' : method),
-    )
+    const others = METHODS.filter(method => !known.includes(method) && !(method === 'HEAD' && withHead.has(url)))
     app.route({
       method: others,
       url,

@@ -185,6 +185,49 @@ t.test('charts that are saved at the same time are all kept, up to fifty', async
   t.match(await make(), { status: 400, body: { error: /50 charts/ } })
 })
 
+t.test('views are kept private or shared, and what is private is unknown to others', async t => {
+  const as = async (credential: object, method: string, path: string, body?: unknown) =>
+    node.ask(method, `/dashboard/api/${path}`, { body, headers: { ...credential } })
+  const user = { authorization: `Bearer ${a.bearer}` }
+  const key = { 'x-api-key': a.apiKey }
+  const other = { 'x-api-key': b.apiKey }
+  const names = async (credential: object, query = '') =>
+    (await as(credential, 'GET', `views${query}`)).body.map((view: { name: string }) => view.name)
+  const mine = (await as(user, 'POST', 'views', { name: ' Slow ', page: 'raw-logs', filters: { success: false } })).body
+  t.match(mine, { name: 'Slow', page: 'raw-logs', shared: false, created_by: a.owner.id })
+  t.strictSame(mine.filters, { time_range: '1w', success: false })
+  const ours = (await as(key, 'POST', 'views', { name: 'EU', page: 'user-stories', filters: { agent_name: 'x' } })).body
+  t.match(ours, { shared: true, created_by: 'api-key', created_at: '2026-06-15T12:00:00.000Z' })
+  t.strictSame(await names(user), ['EU', 'Slow'])
+  t.strictSame(await names(user, '?page=raw-logs'), ['Slow'])
+  t.strictSame(await names(key), ['EU'])
+  t.strictSame(await names(other), [])
+  for (const credential of [key, other]) {
+    t.equal((await as(credential, 'PUT', `views/${mine.id}`, { name: 'x' })).status, 404)
+    t.equal((await as(credential, 'DELETE', `views/${mine.id}`)).status, 404)
+  }
+  t.match(await as(user, 'PUT', `views/${mine.id}`, { shared: true }), { body: { name: 'Slow', shared: true } })
+  t.match(await as(key, 'PUT', `views/${mine.id}`, { name: 'Slowest' }), { body: { name: 'Slowest' } })
+  for (const credential of [key, other]) {
+    const refused = await as(credential, 'PUT', `views/${mine.id}`, { shared: false })
+    t.equal(refused.status, credential === key ? 400 : 404)
+  }
+  t.equal((await as(user, 'PUT', `views/${mine.id}`, { shared: false })).body.shared, false, 'its author may')
+  const f = async (body: object, field: string): Promise<void> =>
+    void t.match(await as(key, 'POST', 'views', body), { status: 400, body: { field } }, JSON.stringify(body))
+  await f({ page: 'x' }, 'name')
+  await f({ name: ' ', page: 'x' }, 'name')
+  await f({ name: 'x', page: 'A page' }, 'page')
+  await f({ name: 'x', page: 'x', shared: false }, 'shared')
+  await f({ name: 'x', page: 'x', filters: { time_range: '2w' } }, 'filters.time_range')
+  await f({ name: 'x', page: 'x', filters: { more: 'x'.repeat(4096) } }, 'filters')
+  t.equal((await as(key, 'GET', 'views?page=A')).status, 400)
+  t.equal((await as(key, 'PUT', 'views/nonsense', {})).status, 400)
+  t.equal((await as(key, 'DELETE', `views/${ours.id}`)).status, 204)
+  t.equal((await as(key, 'DELETE', `views/${ours.id}`)).status, 404)
+  t.strictSame(await names(user), ['Slowest'])
+})
+
 t.test('a chart shows a metric over time, by group', async t => {
   const query = async (body: object) => (await post('charts/query', body)).body
   const plain = await query({ metric: 'events', filters: { time_range: '1h' } })

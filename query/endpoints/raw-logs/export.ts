@@ -1,5 +1,8 @@
 // POST /dashboard/api/raw-logs/export and errors/export: what raw-logs and errors list, all of it, as CSV. Read in slices by cursor: a slow
 // client holds one slice and no query, and a slice never reads more texts than fit the memory set aside for it.
+import { readRecord } from '#control/lists.ts'
+import { metadataKeysKey } from '#control/records.ts'
+import type { MetadataKeys } from '#proto/dashboard/metadata.ts'
 import { RawLogsRequest } from '#proto/dashboard/raw-logs.ts'
 import type { BaseFilters } from '#proto/dashboard/shared.ts'
 import { QueryFilters } from '#proto/dashboard/shared.ts'
@@ -24,7 +27,6 @@ const SLICE_BYTES = 8 * 1024 * 1024
 /** One column: its header and its cell. */
 type Column = readonly [string, (row: LogRow) => Cell]
 
-const metadata: Column = ['metadata', ({ row }) => JSON.stringify(row.metadata)]
 const HEAD: readonly Column[] = [
   ['event_id', ({ row }) => row.event_id],
   ['session_id', ({ row }) => row.session_id],
@@ -40,7 +42,6 @@ const LOG_COLUMNS: readonly Column[] = [
   ['input', ({ row }) => row.input],
   ['output', ({ row }) => row.output],
   ['parent_id', ({ row }) => row.parent_id],
-  metadata,
 ]
 const ERROR_COLUMNS: readonly Column[] = [
   ...HEAD,
@@ -48,7 +49,6 @@ const ERROR_COLUMNS: readonly Column[] = [
   ['error_message', ({ record, texts }) => failureOf(record, texts).error_message],
   ['latency', ({ row }) => row.latency],
   ['input', ({ row }) => row.input],
-  metadata,
 ]
 
 export const rawLogsExport = endpoint({
@@ -59,12 +59,7 @@ export const rawLogsExport = endpoint({
   request: RawLogsRequest,
   response: Chunks,
   produces: 'text/csv',
-  work: async (call, request) => {
-    const { event_id, exclude_io } = request
-    const keys =
-      event_id === undefined ? slices(call, request) : oneSlice(await oneKey(call, { ...request, page: 1 }, event_id))
-    return lines(call, keys, LOG_COLUMNS, exclude_io)
-  },
+  work: exportLogs,
 })
 
 export const errorsExport = endpoint({
@@ -75,8 +70,41 @@ export const errorsExport = endpoint({
   request: QueryFilters,
   response: Chunks,
   produces: 'text/csv',
-  work: async (call, request) => lines(call, slices(call, { ...request, success: false }), ERROR_COLUMNS, false),
+  work: exportErrors,
 })
+
+/** The body of raw-logs/export. */
+export async function exportLogs(call: Call, request: RawLogsRequest): Promise<AsyncGenerator<string>> {
+  const { event_id, exclude_io } = request
+  const keys =
+    event_id === undefined ? slices(call, request) : oneSlice(await oneKey(call, { ...request, page: 1 }, event_id))
+  return lines(call, keys, [...LOG_COLUMNS, await metadataColumn(call)], exclude_io)
+}
+
+/** The body of errors/export; of raw-logs' filters only the base ones count. */
+export async function exportErrors(call: Call, request: QueryFilters): Promise<AsyncGenerator<string>> {
+  const {
+    conversation_id: _1,
+    search_query: _2,
+    event_id: _3,
+    ...base
+  } = request as Partial<RawLogsRequest> & QueryFilters
+  const keys = slices(call, { ...base, success: false })
+  return lines(call, keys, [...ERROR_COLUMNS, await metadataColumn(call)], false)
+}
+
+/** The metadata of an event, of which the organization may have said what leaves the house. */
+async function metadataColumn({ records, organization }: Call): Promise<Column> {
+  const configured = await readRecord<MetadataKeys>(records, metadataKeysKey(organization.id, 'event'))
+  const include = new Set(configured?.include_keys)
+  return [
+    'metadata',
+    ({ row }) => {
+      const entries = Object.entries(row.metadata).filter(([key]) => include.size === 0 || include.has(key))
+      return JSON.stringify(Object.fromEntries(entries))
+    },
+  ]
+}
 
 async function* oneSlice(keys: readonly EventKey[]): AsyncGenerator<readonly EventKey[]> {
   yield keys

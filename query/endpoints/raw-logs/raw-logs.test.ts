@@ -222,6 +222,59 @@ t.test('the count is that of the list, or null where the aggregates cannot tell'
   await f({ metadata_filters: [...type('turn').metadata_filters, { key: 'topic', value: 'delivery' }] }, null)
 })
 
+t.test('an export that was ordered is downloaded once, by its address alone', async t => {
+  const order = (body: object, apiKey?: string) => post('exports', body, apiKey)
+  const lines = (csv: string): string[] => csv.split('\r\n').slice(1, -1)
+  const ordered = await order({ kind: 'raw-logs', filters: { time_range: '1h', exclude_io: true } })
+  t.equal(ordered.status, 201)
+  t.equal(ordered.body.expires_at, '2026-06-15T12:15:00.000Z')
+  const { url } = ordered.body
+  t.equal((await node.ask('HEAD', url)).status, 405, 'a look does not use it up')
+  const both = await Promise.all([node.ask('GET', url), node.ask('GET', url)])
+  t.strictSame(new Set(both.map(answer => answer.status)), new Set([200, 404]))
+  const file = both.find(answer => answer.status === 200)
+  t.match(file?.headers.get('content-type'), 'text/csv')
+  t.match(file?.headers.get('content-disposition'), 'attachment')
+  t.strictSame(
+    lines(file?.body).map(line => line.slice(0, 36)),
+    [id(3), id(2), id(1)],
+  )
+  t.equal((await node.ask('GET', url)).status, 404)
+  const errors = (await order({ kind: 'errors', filters: { time_range: 'all', search_query: 'no filter of errors' } }))
+    .body
+  const foreign = { 'x-api-key': node.b.apiKey, 'x-org-id': node.b.organization }
+  const failures = await node.ask('GET', errors.url, { headers: foreign })
+  t.equal(lines(failures.body).length, 2, 'of the organization that ordered it')
+  t.equal((await node.ask('GET', `${errors.url.slice(0, -64)}${'0'.repeat(64)}`)).status, 404)
+  t.equal((await node.ask('GET', '/dashboard/api/exports/x')).status, 404)
+  t.equal((await node.ask('POST', '/dashboard/api/exports', { body: { kind: 'raw-logs' } })).status, 401)
+  const f = async (body: object, field: string): Promise<void> =>
+    void t.match(await order(body), { status: 400, body: { field } }, JSON.stringify(body))
+  await f({}, 'kind')
+  await f({ kind: 'texts' }, 'kind')
+  await f({ kind: 'errors', filters: { time_range: 'x' } }, 'filters.time_range')
+  await f({ kind: 'errors', filters: { timezone: 'Mars/Base' } }, 'timezone')
+  await f({ kind: 'raw-logs', filters: { metadata_filters: [{ key: 'k', value: 'v'.repeat(4096) }] } }, 'filters')
+  const waiting = () => order({ kind: 'errors' }, node.b.apiKey)
+  for (let n = 0; n < 20; n++) t.equal((await waiting()).status, 201)
+  t.match(await waiting(), { status: 400, body: { error: /20 downloads wait/ } })
+})
+
+t.test('exports hold the metadata that the organization lets out', async t => {
+  const metadata = async (): Promise<string[]> => {
+    const { body } = await post('raw-logs/export', { event_id: id(1) })
+    return body.split('\r\n').slice(1, -1)
+  }
+  t.match(await metadata(), [/"\{""topic"":""delivery"",""event_type"":""turn""\}"$/])
+  const headers = { 'x-api-key': node.a.apiKey }
+  const keys = (include_keys: string[]) =>
+    node.ask('PUT', '/dashboard/api/organization/event-keys', { body: { include_keys }, headers })
+  await keys(['event_type'])
+  t.match(await metadata(), [/"\{""event_type"":""turn""\}"$/])
+  await keys([])
+  t.match(await metadata(), [/topic/])
+})
+
 t.test('another organization sees its own row under the same ids, and nothing else', async t => {
   const { apiKey } = node.b
   const logs = await post('raw-logs', { time_range: 'all' }, apiKey)
