@@ -17,6 +17,7 @@ import { createMeter, registerGauges } from '#ingest/meter.ts'
 import type { Publisher } from '#ingest/publish.ts'
 import { createPublisher } from '#ingest/publish.ts'
 import { createRates } from '#ingest/rates.ts'
+import { createRejects } from '#ingest/rejects.ts'
 import type { Server } from '#ingest/server.ts'
 import { createServer } from '#ingest/server.ts'
 import { createSessionLookup } from '#ingest/session-lookup.ts'
@@ -24,7 +25,7 @@ import type { Sessions } from '#ingest/sessions.ts'
 import { createSessions } from '#ingest/sessions.ts'
 import { createWire } from '#ingest/wire.ts'
 import { ParleyError } from '#proto/errors.ts'
-import { CONTROL_BUCKET, LAYOUT_KEY } from '#proto/streams.ts'
+import { CONTROL_BUCKET, LAYOUT_KEY, REJECTS_BUCKET } from '#proto/streams.ts'
 import type { Log } from '#runtime/log.ts'
 import type { PartContext, RunningPart } from '#runtime/part.ts'
 import { runPart } from '#runtime/part.ts'
@@ -95,11 +96,8 @@ async function start({ env, log, metrics }: PartContext): Promise<RunningPart> {
   const { maxBodyBytes, unknownSession, ids } = settings
   const forward = settings.queryUrl === '' ? null : createForward({ queryUrl: settings.queryUrl, maxBodyBytes, log })
   const diskFull = (): boolean => view.guard()?.disk === 'full'
-  const notReady = (): string[] => [
-    ...(diskFull() ? ['the disk is nearly full'] : []),
-    ...(publisher.isUp() ? [] : ['the connection to NATS is lost']),
-    ...follower.behind().map(partition => `the sessions of partition ${partition} are still being read`),
-  ]
+  const notReady = (): string[] => reasons(diskFull(), publisher.isUp(), follower.behind())
+  const rejects = createRejects({ bucket: await new Kvm(controlling).open(REJECTS_BUCKET), metrics, log })
   const server = createServer({
     authenticate: createAuthenticate(view),
     budget,
@@ -111,6 +109,7 @@ async function start({ env, log, metrics }: PartContext): Promise<RunningPart> {
     ids,
     maxBodyBytes,
     meter,
+    rejects,
     log,
   })
   const listen = (port: number): number => server.listen(settings.host, port)
@@ -119,12 +118,21 @@ async function start({ env, log, metrics }: PartContext): Promise<RunningPart> {
     about: { port: listen(settings.port), otlpPort: listen(settings.otlpPort) },
     stop: async () => {
       await drain(server, sessions, publisher)
+      await rejects.close()
       forward?.close()
       view.close()
       await follower.close()
       await Promise.all([publishing.close(), following.close(), controlling.close(), store.close()])
     },
   }
+}
+
+function reasons(diskFull: boolean, isUp: boolean, behind: readonly number[]): string[] {
+  return [
+    ...(diskFull ? ['the disk is nearly full'] : []),
+    ...(isUp ? [] : ['the connection to NATS is lost']),
+    ...behind.map(partition => `the sessions of partition ${partition} are still being read`),
+  ]
 }
 
 /** A connection each: none of the three can keep another one's messages waiting. */

@@ -12,6 +12,7 @@ import type { Downstream, Forward } from '#ingest/forward.ts'
 import type { Answering, Intake } from '#ingest/intake.ts'
 import type { EndpointMeter, Meter } from '#ingest/meter.ts'
 import type { RateRefusal, Rates } from '#ingest/rates.ts'
+import type { Rejects } from '#ingest/rejects.ts'
 import type { Format, Reply } from '#ingest/reply.ts'
 import {
   contentTypeOf,
@@ -48,6 +49,7 @@ export interface ServerOptions {
   readonly ids: IdPolicy
   readonly maxBodyBytes: number
   readonly meter: Meter
+  readonly rejects: Pick<Rejects, 'note'>
   readonly log: Log
 }
 
@@ -166,6 +168,7 @@ function ingest(state: ServerState, res: HttpResponse, req: HttpRequest, route: 
   const exchange = new Exchange(state, res, meter.endpoint(route.name), isRest ? 'rest' : formatOf(content))
   const organization = authenticate(req.getHeader(route.organizationHeader))
   if (typeof organization === 'string') return exchange.refuse(route.authCodes[organization])
+  exchange.organization = organization.id
   const early = rates?.request(organization.id) ?? null
   if (early !== null) return exchange.refuseEarly(early)
   if (content === null) return exchange.refuse('REQ_TYPE_UNSUPPORTED', 'use application/json or application/x-protobuf')
@@ -300,6 +303,8 @@ class Exchange implements Answering {
   readonly format: Format
   /** True once answered or aborted: the response must not be touched any more. */
   done = false
+  /** Who is told of a refusal; '' until it is known. */
+  organization = ''
   /** Body bytes so far. */
   bodyBytes = 0
   /** The answer to a HEAD request. */
@@ -335,13 +340,20 @@ class Exchange implements Answering {
 
   refuse(code: ErrorCode, detail?: string): void {
     if (this.done) return
-    this.#tally.refused(code)
+    this.#refused(code, detail)
     this.send(errorReply(this.format, code, detail))
   }
 
   refuseEarly(refusal: RateRefusal): void {
-    this.#tally.refused('ING_RATE')
+    this.#refused('ING_RATE')
     this.send(rateReply(this.format, refusal))
+  }
+
+  #refused(code: ErrorCode, detail?: string): void {
+    const { organization, bodyBytes } = this
+    this.#tally.refused(code)
+    if (organization === '') return
+    this.#state.options.rejects.note(organization, { endpoint: this.#tally.name, code, detail, bodyBytes })
   }
 
   send(reply: Reply): void {

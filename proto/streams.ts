@@ -14,6 +14,10 @@ export const blocksSubjectOf = (partition: number): string => `blocks.${partitio
 export const CONTROL_BUCKET = 'control'
 export const CURSORS_BUCKET = 'cursors'
 export const LEASES_BUCKET = 'leases'
+/** By organization: what receivers refused of it lately. Nothing depends on it. */
+export const REJECTS_BUCKET = 'rejects'
+/** A refusal is told for a week. */
+export const REJECTS_TTL_MS = 7 * 86_400_000
 
 /** Keys of the cursors and leases buckets. */
 export const cursorKeyOf = (partition: number): string => `partition.${partition}`

@@ -29,6 +29,8 @@ export interface Call {
   readonly reader: Reader
   /** The control plane's bucket, for records that the dashboard keeps. */
   readonly records: KV
+  /** By organization: what receivers refused of it. */
+  readonly rejects: KV
   /** What has just been stored. */
   readonly stored: StoredRanges
   /** The price list of this installation. */
@@ -95,6 +97,7 @@ export interface RunnerOptions {
   readonly authenticator: Authenticator
   readonly openReader: OpenReader
   readonly records: KV
+  readonly rejects: KV
   readonly stored: StoredRanges
   readonly prices: PriceList
   readonly payloads: Payloads
@@ -131,12 +134,13 @@ export function createRunner(options: RunnerOptions): (endpoint: Endpoint) => Ru
       const log = options.log.child({ request: plain.id, organization: organization.id })
       const { signal } = plain
       const reader = options.openReader(organization.id, signal)
-      const { records, stored, prices, payloads } = options
+      const { records, rejects, stored, prices, payloads } = options
       const call: Call = {
         organization,
         principal,
         reader,
         records,
+        rejects,
         stored,
         prices,
         payloads,

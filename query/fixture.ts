@@ -226,6 +226,7 @@ export async function startNode(t: Teardown, options: { routes?: readonly Endpoi
       log: silentLog,
     }),
     records: buckets.control,
+    rejects: buckets.rejects,
     stored,
     prices: (await loadPrices('')).list,
     payloads: async position => readPayload(jsm, position),

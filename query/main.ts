@@ -23,7 +23,7 @@ await runPart('query', async ({ env, log, metrics }) => {
   const prices = await loadPrices(settings.prices)
   maskAlso(settings.secretKeys)
   const nc = await connect({ url: settings.natsUrl, name: 'query', log })
-  const { control } = await openBuckets(nc)
+  const { control, rejects } = await openBuckets(nc)
   const jsm = await jetstreamManager(nc, { timeout: 5_000 })
   const view = await openControlView(control, log)
   const stored = followStoredRanges(nc, log)
@@ -49,6 +49,7 @@ await runPart('query', async ({ env, log, metrics }) => {
     authenticator: createAuthenticator(view),
     openReader: createReaders({ store, limits: settings, metrics, log }),
     records: control,
+    rejects,
     stored,
     prices: prices.list,
     payloads: position => readPayload(jsm, position),

@@ -18,6 +18,7 @@ import { live } from './endpoints/live/live.ts'
 import { metadataDistribution } from './endpoints/metadata/distribution.ts'
 import { conversationKeys, conversationKeysUpdate, eventKeys, eventKeysUpdate } from './endpoints/metadata/keys.ts'
 import { organizationDisplayId } from './endpoints/organization/display-id.ts'
+import { rejectedRequests } from './endpoints/organization/rejected-requests.ts'
 import { organizationSummary } from './endpoints/organization/summary.ts'
 import { getPrices } from './endpoints/prices/get.ts'
 import { putPrices } from './endpoints/prices/put.ts'
@@ -44,6 +45,7 @@ import { viewsCreate, viewsDelete, viewsList, viewsUpdate } from './endpoints/vi
 export const routes: readonly Endpoint[] = [
   organizationSummary, // GET    /dashboard/api/organization/summary
   organizationDisplayId, // GET    /dashboard/api/organization/displayId
+  rejectedRequests, // GET    /dashboard/api/organization/rejected-requests
   eventKeys, // GET    /dashboard/api/organization/event-keys
   eventKeysUpdate, // PUT    /dashboard/api/organization/event-keys
   conversationKeys, // GET    /dashboard/api/organization/conversation-keys

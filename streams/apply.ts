@@ -14,6 +14,8 @@ import {
   LAYOUT_KEY,
   LEASE_TTL_MS,
   LEASES_BUCKET,
+  REJECTS_BUCKET,
+  REJECTS_TTL_MS,
   sessionsSubjectOf,
   streamOf,
   subjectOf,
@@ -37,6 +39,7 @@ export interface Buckets {
   readonly control: KV
   readonly cursors: KV
   readonly leases: KV
+  readonly rejects: KV
 }
 
 /** What `applyStreams` found or made. */
@@ -85,15 +88,16 @@ export async function applyStreams(nc: NatsConnection, limits: StreamLimits): Pr
   return { partitions, buckets }
 }
 
-/** Opens the three buckets, creating them when missing. */
+/** Opens the buckets, creating them when missing. */
 export async function openBuckets(nc: NatsConnection, replicas = 1): Promise<Buckets> {
   const kvm = new Kvm(nc)
-  const [control, cursors, leases] = [
+  const [control, cursors, leases, rejects] = [
     await kvm.create(CONTROL_BUCKET, { history: 5, replicas, max_bytes: 64 * MiB }),
     await kvm.create(CURSORS_BUCKET, { history: 1, replicas, max_bytes: 64 * MiB }),
     await kvm.create(LEASES_BUCKET, { history: 1, replicas, max_bytes: 4 * MiB, ttl: LEASE_TTL_MS }),
+    await kvm.create(REJECTS_BUCKET, { history: 1, replicas, max_bytes: 32 * MiB, ttl: REJECTS_TTL_MS }),
   ]
-  return { control, cursors, leases }
+  return { control, cursors, leases, rejects }
 }
 
 async function fixPartitions(control: KV, wanted: number): Promise<number> {
