@@ -1,9 +1,10 @@
-// The NATS server that a command works on: NATS_URL, else the instance that runs on this machine.
+// The engines that a command works on: NATS_URL and CLICKHOUSE_URL, else those of the instance that runs on this machine.
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { NatsConnection } from '@nats-io/transport-node'
 import { createLog } from '#runtime/log.ts'
 import { readSettings } from '#runtime/settings.ts'
+import { createStore, type Store } from '#store/client.ts'
 import { connect } from '#streams/connect.ts'
 import { cliSettings } from './config.ts'
 import { UsageError } from './usage.ts'
@@ -11,7 +12,7 @@ import { UsageError } from './usage.ts'
 /** Opens a connection. @throws UsageError when no instance is found or it does not answer. */
 export async function openNats(): Promise<NatsConnection> {
   const settings = readSettings({ ...process.env }, cliSettings)
-  const url = settings.natsUrl === '' ? await localUrl(settings.dataDir) : settings.natsUrl
+  const url = settings.natsUrl === '' ? (await local(settings.dataDir)).nats_url : settings.natsUrl
   try {
     return await connect({
       url,
@@ -24,11 +25,23 @@ export async function openNats(): Promise<NatsConnection> {
   }
 }
 
-async function localUrl(dataDir: string): Promise<string> {
+/** Questions of an operator may take long: a store client with a long patience. @throws UsageError when the store does not answer. */
+export async function openStore(): Promise<Store> {
+  const settings = readSettings({ ...process.env }, cliSettings)
+  const url = settings.clickhouseUrl === '' ? (await local(settings.dataDir)).clickhouse_url : settings.clickhouseUrl
+  const store = createStore({ url, database: settings.database, application: 'parley-cli', requestTimeoutMs: 900_000 })
+  if (await store.ping()) return store
+  await store.close()
+  throw new UsageError('ClickHouse does not answer: is parley running?')
+}
+
+async function local(dataDir: string): Promise<{ nats_url: string; clickhouse_url: string }> {
   const file = join(dataDir, 'local.json')
   try {
-    return (JSON.parse(await readFile(file, 'utf8')) as { nats_url: string }).nats_url
+    return JSON.parse(await readFile(file, 'utf8')) as { nats_url: string; clickhouse_url: string }
   } catch (cause) {
-    throw new UsageError(`no running instance found in ${file}: set NATS_URL or PARLEY_DATA_DIR`, { cause })
+    throw new UsageError(`no running instance found in ${file}: set NATS_URL and CLICKHOUSE_URL, or PARLEY_DATA_DIR`, {
+      cause,
+    })
   }
 }

@@ -1,6 +1,6 @@
 // The parley command: operators' tools around a running instance. `./parley` without arguments lists them.
 import { isParleyError } from '#proto/errors.ts'
-import { DEAD_USAGE, EXPLAIN_USAGE, REPLAY_USAGE, UsageError } from './usage.ts'
+import { DEAD_USAGE, EXPLAIN_USAGE, REPLAY_USAGE, UsageError, VERIFY_USAGE } from './usage.ts'
 
 type Command = (args: readonly string[]) => Promise<number>
 
@@ -9,12 +9,13 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   dead: async () => (await import('./dead.ts')).dead,
   explain: async () => (await import('./explain.ts')).explain,
   replay: async () => (await import('./replay.ts')).replay,
+  verify: async () => (await import('./verify.ts')).verify,
 }
 
 const [name, ...args] = process.argv.slice(2)
 const command = commands[name ?? '']
 if (!command) {
-  console.error(`usage:\n${DEAD_USAGE}\n${EXPLAIN_USAGE}\n${REPLAY_USAGE}`)
+  console.error(`usage:\n${DEAD_USAGE}\n${EXPLAIN_USAGE}\n${REPLAY_USAGE}\n${VERIFY_USAGE}`)
   process.exitCode = 2
 } else {
   try {

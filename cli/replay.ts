@@ -10,6 +10,7 @@ import { LAYOUT_KEY, streamOf } from '#proto/streams.ts'
 import { openBuckets } from '#streams/apply.ts'
 import { getReplay, isUnderWay, positionAt, requestReplay, spanOf } from '#streams/replay.ts'
 import { openNats } from './instance.ts'
+import { timeOf } from './time.ts'
 import { REPLAY_USAGE, UsageError } from './usage.ts'
 
 interface Range {
@@ -124,14 +125,6 @@ function describe({ state, from, to, floor, reason, endedAt }: ReplayRecord): st
 }
 
 /** Unix ms of an ISO 8601 time, or of "15m" ago. */
-function timeOf(text: string): number {
-  const ago = /^(\d+)([smhd])$/.exec(text)
-  const units: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
-  const at = ago ? Date.now() - Number(ago[1]) * (units[ago[2] as string] as number) : Date.parse(text)
-  if (Number.isNaN(at)) throw new UsageError(`not a time: ${text}`)
-  return at
-}
-
 function whole(text: string | undefined, name: string): number {
   const value = Number(text)
   if (!Number.isSafeInteger(value) || value < 0) throw new UsageError(`${name} must be a whole number`)

@@ -15,3 +15,6 @@ export const EXPLAIN_USAGE = `parley explain FILE [--span ID] [--org UUID] [--ru
 export const REPLAY_USAGE = `parley replay --partition P --from SEQ --to SEQ            reads a stored range of one partition again
 parley replay --since TIME [--until TIME] [--partition P]  by time of arrival (ISO 8601, or "15m", "2h" ago)
 parley replay status                                       the last replay of every partition`
+
+export const VERIFY_USAGE = `parley verify [--org UUID] [--since TIME] [--until TIME] [--repair] [--json]
+                        recounts the store and says what differs; --repair puts it right`
