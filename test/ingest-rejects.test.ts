@@ -59,7 +59,7 @@ t.test('what was refused is told with its reason, and what names no organization
     [
       { endpoint: 'capture-event', status: 400, code: 'REQ_BODY_INVALID', error: /session_id/, body_bytes: 16 },
       { endpoint: 'capture-session', status: 400, code: 'REQ_BODY_INVALID', error: /session_id/, body_bytes: 2 },
-      { endpoint: 'traces', status: 400, code: 'ING_OTLP_INVALID' },
+      { endpoint: 'traces', status: 400, code: 'REQ_TYPE_UNSUPPORTED', body_bytes: 0 },
     ],
   )
   const stranger = await createOrganization(buckets.control, { name: 'other' })
