@@ -1,18 +1,25 @@
-// Writes of the control plane that exist so far: organizations, owners, API keys, signing keys and locally signed bearer tokens.
+// First writes of the control plane: organizations, users, owners, API keys, signing keys and locally signed bearer tokens.
 import { randomBytes, randomUUID } from 'node:crypto'
 import type { KV } from '@nats-io/kv'
 import { exportJWK, generateKeyPair, importJWK, SignJWT } from 'jose'
-import type { ApiKey, Guard, Membership, Organization, SigningKey, User } from '#control/records.ts'
+import { changeRecord, createRecord } from '#control/lists.ts'
+import type { ApiKey, EmailClaim, Guard, Membership, Organization, Scope, SigningKey, User } from '#control/records.ts'
 import {
   API_KEY_PREFIX,
   apiKeyKey,
+  displayKey,
+  emailKey,
   GUARD_KEY,
   hashApiKey,
   membershipKey,
   organizationKey,
+  ownersKey,
+  plainEmail,
+  scopes,
   signingKeyKey,
   userKey,
 } from '#control/records.ts'
+import { ParleyError } from '#proto/errors.ts'
 
 /** Claims parley puts into its tokens: issuer and audience are fixed, so that no other JWT of the same key passes. */
 export const TOKEN_ISSUER = 'parley'
@@ -26,10 +33,11 @@ export async function createOrganization(
   control: KV,
   fields: { name: string; id?: string; active?: boolean },
 ): Promise<Organization> {
+  const id = fields.id ?? randomUUID()
   const organization: Organization = {
-    id: fields.id ?? randomUUID(),
+    id,
     name: fields.name,
-    display_id: Array.from(randomBytes(8), byte => DISPLAY_ALPHABET[byte % 32]).join(''),
+    display_id: await claimDisplayId(control, id),
     subscription: 'self-hosted',
     active: fields.active ?? true,
     retention: 0,
@@ -37,6 +45,14 @@ export async function createOrganization(
   }
   await control.create(organizationKey(organization.id), JSON.stringify(organization))
   return organization
+}
+
+/** A display id that no other organization has. One that a cut-off creation left behind is never given again. */
+async function claimDisplayId(control: KV, organization: string): Promise<string> {
+  for (;;) {
+    const id = Array.from(randomBytes(8), byte => DISPLAY_ALPHABET[byte % 32]).join('')
+    if (await createRecord(control, displayKey(id), { organization })) return id
+  }
 }
 
 /** Replaces an organization's record. */
@@ -49,24 +65,53 @@ export async function putGuard(control: KV, guard: Guard): Promise<void> {
   await control.put(GUARD_KEY, JSON.stringify(guard))
 }
 
-/** Creates a user and makes it the organization's owner. */
+/**
+ * The user of an address; a new one when there is none. The claim of the address comes first and names the user's id, so what was
+ * cut off between the two is finished by whoever comes next.
+ */
+export async function ensureUser(
+  control: KV,
+  fields: { email: string; name: string; picture_url?: string | null },
+): Promise<User> {
+  const claim = emailKey(fields.email)
+  await createRecord(control, claim, { user: randomUUID() })
+  const id = (await control.get(claim))?.json<EmailClaim>().user
+  if (id === undefined) throw new ParleyError('STREAM_CONFLICT', claim)
+  const created_at = new Date().toISOString()
+  const user: User = { id, email: plainEmail(fields.email), name: fields.name, created_at }
+  const made = { ...user, ...(fields.picture_url ? { picture_url: fields.picture_url } : {}) }
+  if (await createRecord(control, userKey(id), made)) return made
+  return (await control.get(userKey(id)))?.json<User>() ?? made
+}
+
+/** Makes the user of an address the organization's owner. */
 export async function createOwner(
   control: KV,
   organization: string,
   fields: { email: string; name: string },
 ): Promise<User> {
-  const created_at = new Date().toISOString()
-  const user: User = { id: randomUUID(), email: fields.email, name: fields.name, created_at }
-  const membership: Membership = { organization, user: user.id, role: 'owner', created_at }
-  await control.create(userKey(user.id), JSON.stringify(user))
-  await control.create(membershipKey(organization, user.id), JSON.stringify(membership))
+  const user = await ensureUser(control, fields)
+  const membership: Membership = {
+    organization,
+    user: user.id,
+    role: 'owner',
+    created_at: new Date().toISOString(),
+  }
+  await createRecord(control, membershipKey(organization, user.id), membership)
+  await changeRecord<string[]>(control, ownersKey(organization), (now = []) => [...new Set([...now, user.id])])
   return user
 }
 
 /** Makes an API key; the key itself is in the answer only. */
 export async function createApiKey(
   control: KV,
-  fields: { organization: string; name: string; createdBy: string },
+  fields: {
+    organization: string
+    name: string
+    createdBy: string
+    scopes?: readonly Scope[]
+    expiresAt?: string | null
+  },
 ): Promise<{ key: string; record: ApiKey }> {
   const key = `${API_KEY_PREFIX}_${randomBytes(32).toString('hex')}`
   const record: ApiKey = {
@@ -75,6 +120,8 @@ export async function createApiKey(
     name: fields.name,
     created_at: new Date().toISOString(),
     created_by: fields.createdBy,
+    scopes: fields.scopes ?? scopes,
+    expires_at: fields.expiresAt ?? null,
   }
   await control.create(apiKeyKey(hashApiKey(key)), JSON.stringify(record))
   return { key, record }

@@ -1,5 +1,5 @@
-// Lists that the dashboard keeps for an organization (charts, metadata keys): one record a list, so that changing its order is one
-// write, its length can be bounded, and who reads after writing sees what was written.
+// Reads and changes of single records of the control bucket, safe against everybody else's. Lists that the dashboard keeps for an
+// organization (charts, metadata keys) are one record each, so that changing their order is one write and their length is bounded.
 
 import { JetStreamApiError } from '@nats-io/jetstream'
 import type { KV } from '@nats-io/kv'
@@ -14,6 +14,17 @@ const WRONG_REVISION = 10071
 export async function readRecord<T>(bucket: KV, key: string): Promise<T | undefined> {
   const entry = await bucket.get(key)
   return entry?.operation === 'PUT' ? entry.json<T>() : undefined
+}
+
+/** Writes a record where none stands; false when there is one. This is what makes things unique. */
+export async function createRecord(bucket: KV, key: string, value: unknown): Promise<boolean> {
+  try {
+    await bucket.create(key, JSON.stringify(value))
+    return true
+  } catch (error) {
+    if (error instanceof JetStreamApiError && error.code === WRONG_REVISION) return false
+    throw error
+  }
 }
 
 /**

@@ -15,6 +15,8 @@ export interface Organization {
   /** Class of retention that its rows are stored under. */
   readonly retention: number
   readonly created_at: string
+  /** Ingestion needs an API key with the scope `write` beside the organization id. Absent: it does not. */
+  readonly require_write_key?: boolean
 }
 
 /** Key `user.<id>`. */
@@ -23,9 +25,20 @@ export interface User {
   readonly email: string
   readonly name: string
   readonly created_at: string
+  readonly picture_url?: string | null
 }
 
-export type Role = 'owner' | 'admin' | 'member' | 'viewer'
+/** Key `email.<hash of the address>`: whose address it is. Made by `create`, so an address has one user. */
+export interface EmailClaim {
+  readonly user: string
+}
+
+/** Each can do what those before it can. */
+export const roles = ['viewer', 'member', 'admin', 'owner'] as const
+export type Role = (typeof roles)[number]
+
+/** True when `role` can do what `least` can. */
+export const reaches = (role: Role, least: Role): boolean => roles.indexOf(role) >= roles.indexOf(least)
 
 /** Key `member.<organization>.<user>`. */
 export interface Membership {
@@ -33,7 +46,23 @@ export interface Membership {
   readonly user: string
   readonly role: Role
   readonly created_at: string
+  /** That of the invitation it came from; absent: the user's. */
+  readonly id?: string
 }
+
+/** Key `invitation.<organization>.<hash of the address>`: a membership that waits for its user's first sign-in. */
+export interface Invitation {
+  readonly id: string
+  readonly organization: string
+  readonly email: string
+  readonly role: Role
+  readonly created_at: string
+  readonly created_by: string
+}
+
+/** read = what a viewer may, admin = what an admin may, write = ingestion where the organization demands a key. */
+export const scopes = ['read', 'write', 'admin'] as const
+export type Scope = (typeof scopes)[number]
 
 /** Key `apikey.<sha256 of the key>`: the key itself is stored nowhere. */
 export interface ApiKey {
@@ -42,6 +71,15 @@ export interface ApiKey {
   readonly name: string
   readonly created_at: string
   readonly created_by: string
+  /** Absent in keys that are older than scopes: all. */
+  readonly scopes?: readonly Scope[]
+  /** ISO 8601; null or absent = never. */
+  readonly expires_at?: string | null
+}
+
+/** Key `apikey-use.<id>`: when a key was last used, some minutes exact. */
+export interface ApiKeyUse {
+  readonly at: string
 }
 
 /** Key `signing.<kid>`: a private JWK for bearer tokens. */
@@ -78,6 +116,15 @@ export const GUARD_KEY = 'guard'
 export const organizationKey = (id: string): string => `organization.${id}`
 export const userKey = (id: string): string => `user.${id}`
 export const membershipKey = (organization: string, user: string): string => `member.${organization}.${user}`
+export const emailKey = (email: string): string => `email.${hashEmail(email)}`
+export const invitationKey = (organization: string, email: string): string =>
+  `invitation.${organization}.${hashEmail(email)}`
+/** The users who own an organization: a list changed by compare-and-set, so that two owners cannot leave at once. */
+export const ownersKey = (organization: string): string => `owners.${organization}`
+/** What is left of a closed organization, until its rows are gone. */
+export const closedKey = (organization: string): string => `closed.${organization}`
+export const displayKey = (displayId: string): string => `display.${displayId}`
+export const apiKeyUseKey = (id: string): string => `apikey-use.${id}`
 export const apiKeyKey = (hash: string): string => `apikey.${hash}`
 export const readingKey = (organization: string): string => `reading.${organization}`
 /** The same by its hash, written once: what was stored by it can be stored in the same way again. */
@@ -92,6 +139,22 @@ export const API_KEY_PREFIX = 'parley'
 export function hashApiKey(key: string): string {
   return createHash('sha256').update(key).digest('hex')
 }
+
+/** An address as it is compared: people write their own in several ways. */
+export const plainEmail = (email: string): string => email.trim().toLowerCase()
+
+/** Keys of a bucket have no room for every character of an address. */
+function hashEmail(email: string): string {
+  return createHash('sha256').update(plainEmail(email)).digest('hex')
+}
+
+/** True for a key that may still be used. */
+export function isLive(key: ApiKey, nowMs: number): boolean {
+  return key.expires_at === undefined || key.expires_at === null || Date.parse(key.expires_at) > nowMs
+}
+
+/** What a key may do. */
+export const scopesOf = (key: ApiKey): readonly Scope[] => key.scopes ?? scopes
 
 /** Keys of lists that the dashboard keeps for an organization, one record a list. */
 export const chartsKey = (organization: string): string => `charts.${organization}`

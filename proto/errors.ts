@@ -26,6 +26,8 @@ export const errors = {
   AUTH_CREDENTIAL_MISSING: { status: 401, text: 'A credential is required' },
   AUTH_CREDENTIAL_INVALID: { status: 401, text: 'The credential is not valid' },
   AUTH_FORBIDDEN: { status: 403, text: 'No access to the requested organization' },
+  AUTH_ROLE: { status: 403, text: 'The credential does not allow this' },
+  AUTH_LAST_OWNER: { status: 400, text: 'An organization must keep an owner' },
   AUTH_ORG_AMBIGUOUS: { status: 400, text: 'Name the organization with x-org-id' },
   // ingestion
   ING_SESSION_UNKNOWN: { status: 404, text: 'Unknown session_id' },

@@ -3,8 +3,8 @@
 import type { CryptoKey } from 'jose'
 import { importJWK, jwtVerify } from 'jose'
 import { TOKEN_AUDIENCE, TOKEN_ISSUER } from '#control/admin.ts'
-import type { Organization, SigningKey, User } from '#control/records.ts'
-import { API_KEY_FORMAT, hashApiKey } from '#control/records.ts'
+import type { ApiKey, Organization, Role, SigningKey, User } from '#control/records.ts'
+import { API_KEY_FORMAT, hashApiKey, isLive, scopesOf } from '#control/records.ts'
 import type { ControlView } from '#control/view.ts'
 import { ParleyError } from '#proto/errors.ts'
 import { isUuid } from '#proto/ids.ts'
@@ -12,15 +12,40 @@ import { isUuid } from '#proto/ids.ts'
 /** Request headers as Node gives them. */
 export type Headers = Readonly<Record<string, string | string[] | undefined>>
 
-/** Who asks: an API key of one organization, or a user with the organization chosen last. */
-export type Principal =
-  | { readonly kind: 'key'; readonly organization: string }
-  | { readonly kind: 'user'; readonly user: User; readonly chosen: string | undefined }
+/** An API key, which belongs to one organization. */
+export interface KeyPrincipal {
+  readonly kind: 'key'
+  readonly organization: string
+  readonly key: ApiKey
+}
 
-/** The two questions of every dashboard request. */
+/** A user with the organization chosen last. */
+export interface UserPrincipal {
+  readonly kind: 'user'
+  readonly user: User
+  readonly chosen: string | undefined
+}
+
+/** Whoever holds a one-time address of an organization: see tickets.ts. */
+export interface TicketPrincipal {
+  readonly kind: 'ticket'
+  readonly organization: string
+}
+
+/** Who asks. */
+export type Principal = KeyPrincipal | UserPrincipal | TicketPrincipal
+
+/** The questions of every dashboard request. */
 export interface Authenticator {
   /** @throws ParleyError AUTH_CREDENTIAL_MISSING or AUTH_CREDENTIAL_INVALID (401). */
   principalOf(headers: Headers, allowed: 'bearer' | 'any'): Promise<Principal>
+  /** What a credential may do in an organization; undefined = nothing. An API key is as good as its scopes. */
+  roleIn(principal: Principal, organization: string): Role | undefined
+  /**
+   * The organization that a path names.
+   * @throws ParleyError QRY_NOT_FOUND (404), AUTH_FORBIDDEN (403) or AUTH_ORG_INACTIVE (401).
+   */
+  organizationNamed(principal: Principal, id: string): Organization
   /**
    * The organization of a request: the explicit one (`named` in query or body, or x-org-id), else that of the credential.
    * @throws ParleyError AUTH_ORG_INVALID or AUTH_ORG_INACTIVE (401), AUTH_FORBIDDEN (403), AUTH_ORG_AMBIGUOUS (400),
@@ -33,8 +58,12 @@ export interface Authenticator {
 const CLOCK_TOLERANCE_S = 5
 const BEARER = /^Bearer +([\w.~+/-]+=*)$/i
 
-/** An authenticator over the live copy of the control plane. */
-export function createAuthenticator(view: ControlView): Authenticator {
+/** An authenticator over the live copy of the control plane; `onKey` hears of every use of an API key. */
+export function createAuthenticator(
+  view: ControlView,
+  options: { onKey?: (key: ApiKey) => void; clock?: () => number } = {},
+): Authenticator {
+  const { onKey, clock = Date.now } = options
   const keys = new Map<string, { record: SigningKey; key: CryptoKey | Uint8Array }>()
 
   /** The public half of a signing key; the private one would verify as well, but has no business in here. */
@@ -70,6 +99,17 @@ export function createAuthenticator(view: ControlView): Authenticator {
     return { kind: 'user', user, chosen: typeof claims.org_id === 'string' ? claims.org_id : undefined }
   }
 
+  const belongs = (principal: Principal, organization: string): boolean =>
+    principal.kind === 'user'
+      ? view.membership(organization, principal.user.id) !== undefined
+      : principal.organization === organization
+  const roleIn = (principal: Principal, organization: string): Role | undefined => {
+    if (!belongs(principal, organization)) return undefined
+    if (principal.kind === 'user') return view.membership(organization, principal.user.id)?.role
+    // What a ticket opens was allowed when it was issued.
+    return principal.kind === 'ticket' ? 'viewer' : roleOfKey(principal.key)
+  }
+
   return {
     principalOf: async (headers, allowed) => {
       const { authorization } = headers
@@ -84,20 +124,34 @@ export function createAuthenticator(view: ControlView): Authenticator {
         throw new ParleyError('AUTH_CREDENTIAL_INVALID', 'this endpoint takes a bearer token only')
       const text = String(apiKey)
       const record = API_KEY_FORMAT.test(text) ? view.apiKey(hashApiKey(text)) : undefined
-      if (record === undefined) throw new ParleyError('AUTH_CREDENTIAL_INVALID')
-      return { kind: 'key', organization: record.organization }
+      if (record === undefined || !isLive(record, clock())) throw new ParleyError('AUTH_CREDENTIAL_INVALID')
+      onKey?.(record)
+      return { kind: 'key', organization: record.organization, key: record }
+    },
+    roleIn,
+    organizationNamed: (principal, id) => {
+      const organization = view.organization(id)
+      if (organization === undefined) throw new ParleyError('QRY_NOT_FOUND', 'the organization does not exist')
+      if (!belongs(principal, id)) throw new ParleyError('AUTH_FORBIDDEN')
+      if (!organization.active) throw new ParleyError('AUTH_ORG_INACTIVE')
+      return organization
     },
     organizationOf: (principal, headers, named) => {
       const id = explicit(headers, named) ?? implied(view, principal)
-      const access =
-        principal.kind === 'key' ? principal.organization === id : view.membership(id, principal.user.id) !== undefined
-      if (!access) throw new ParleyError('AUTH_FORBIDDEN')
+      if (!belongs(principal, id)) throw new ParleyError('AUTH_FORBIDDEN')
       const organization = view.organization(id)
       if (organization === undefined) throw new ParleyError('QRY_NOT_FOUND', 'the organization does not exist')
       if (!organization.active) throw new ParleyError('AUTH_ORG_INACTIVE')
       return organization
     },
   }
+}
+
+/** What the scopes of a key amount to. `write` is for ingestion and opens nothing here. */
+function roleOfKey(key: ApiKey): Role | undefined {
+  const scopes = scopesOf(key)
+  if (scopes.includes('admin')) return 'admin'
+  return scopes.includes('read') ? 'viewer' : undefined
 }
 
 /** The organization that the request names, in lower case. */
@@ -114,7 +168,7 @@ function explicit(headers: Headers, named: string | undefined): string | undefin
 
 /** The organization that the credential stands for. */
 function implied(view: ControlView, principal: Principal): string {
-  if (principal.kind === 'key') return principal.organization
+  if (principal.kind !== 'user') return principal.organization
   if (principal.chosen !== undefined) return principal.chosen
   const memberships = view.membershipsOf(principal.user.id)
   const only = memberships.length === 1 ? memberships[0] : undefined

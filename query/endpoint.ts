@@ -3,29 +3,50 @@
 import type { KV } from '@nats-io/kv'
 import type { Static, TSchema } from 'typebox'
 import Type from 'typebox'
-import type { Organization } from '#control/records.ts'
+import type { Control } from '#control/members.ts'
+import type { Organization, Role } from '#control/records.ts'
 import type { Frame } from '#proto/envelope.ts'
 import type { ErrorCode } from '#proto/errors.ts'
 import { isParleyError, ParleyError } from '#proto/errors.ts'
-import { isUuid } from '#proto/ids.ts'
 import type { PriceList } from '#proto/prices.ts'
 import type { Log } from '#runtime/log.ts'
 import type { Metrics } from '#runtime/metrics.ts'
 import type { StoredRanges } from '#streams/blocks.ts'
 import type { PayloadPosition } from '#streams/payloads.ts'
-import type { Authenticator, Headers, Principal } from './auth.ts'
+import { accessOf } from './access.ts'
+import { admit, readParams } from './admit.ts'
+import type { Authenticator, Headers, Principal, UserPrincipal } from './auth.ts'
 import type { OpenReader, Reader } from './reader.ts'
-import { openTicket } from './tickets.ts'
 import type { Checker } from './validate.ts'
 import { createChecker } from './validate.ts'
 
 /** Payloads by where they stand. */
 export type Payloads = (position: PayloadPosition) => Promise<Frame | null>
 
-/** What the work of an endpoint is given. */
-export interface Call {
+/** What the work of every endpoint is given. */
+export interface BareCall {
+  /** The control plane: its bucket, and the live copy of it. */
+  readonly control: Control
+  /** Values of the path's `{names}`; an `{id}` is a uuid in lower case. */
+  readonly params: Readonly<Record<string, string>>
+  /** The instant that rolling windows end at: one for the whole request. */
+  readonly nowMs: number
+  readonly log: Log
+  /** Aborted when the client goes away or the node stops; reads are cancelled by themselves. */
+  readonly signal: AbortSignal
+}
+
+/** What the work of an endpoint of a person is given: no organization is chosen yet. */
+export interface PersonCall extends BareCall {
+  readonly principal: UserPrincipal
+}
+
+/** What the work of an endpoint of an organization is given. */
+export interface Call extends BareCall {
   readonly organization: Organization
   readonly principal: Principal
+  /** What the credential may do in the organization. */
+  readonly role: Role
   readonly reader: Reader
   /** The control plane's bucket, for records that the dashboard keeps. */
   readonly records: KV
@@ -37,13 +58,6 @@ export interface Call {
   readonly prices: PriceList
   /** A payload as it was sent; null when it is no longer held. */
   readonly payloads: Payloads
-  /** Values of the path's `{names}`; an `{id}` is a uuid in lower case. */
-  readonly params: Readonly<Record<string, string>>
-  /** The instant that rolling windows end at: one for the whole request. */
-  readonly nowMs: number
-  readonly log: Log
-  /** Aborted when the client goes away or the node stops; reads are cancelled by themselves. */
-  readonly signal: AbortSignal
 }
 
 /** Response of an endpoint that answers with a stream of text: chunks are taken as fast as the client reads them. */
@@ -54,8 +68,13 @@ export interface Endpoint<Request extends TSchema = TSchema, Response extends TS
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   /** May hold `{names}`. */
   readonly path: string
-  /** `any`: bearer token or API key. `address`: the path's `{ticket}` alone, and the request is the one that it was issued for. */
+  /**
+   * `any`: bearer token or API key. `address`: the path's `{ticket}` alone, and the request is the one that it was issued for. Which
+   * role it takes stands in access.ts.
+   */
   readonly auth: 'bearer' | 'any' | 'address'
+  /** The organization that it is about: the chosen one unless said otherwise, that of the path's `{id}`, or none. */
+  readonly organization?: 'chosen' | 'path' | 'none'
   /** One sentence of documentation. */
   readonly about: string
   /** Shape of the JSON body, of a GET's query string; none = it is not read. */
@@ -77,6 +96,15 @@ export function endpoint<const Request extends TSchema, const Response extends T
   return definition as unknown as Endpoint
 }
 
+/** The same of an endpoint that is about no organization. */
+export function personEndpoint<const Request extends TSchema, const Response extends TSchema>(
+  definition: Omit<Endpoint<Request, Response>, 'work' | 'auth' | 'organization'> & {
+    work(call: PersonCall, request: Static<Request>): Promise<Static<Response>>
+  },
+): Endpoint {
+  return { ...definition, auth: 'bearer', organization: 'none' } as unknown as Endpoint
+}
+
 /** A request without its transport. */
 export interface PlainRequest {
   readonly id: string
@@ -96,7 +124,7 @@ export type Run = (request: PlainRequest) => Promise<unknown>
 export interface RunnerOptions {
   readonly authenticator: Authenticator
   readonly openReader: OpenReader
-  readonly records: KV
+  readonly control: Control
   readonly rejects: KV
   readonly stored: StoredRanges
   readonly prices: PriceList
@@ -127,29 +155,27 @@ export function createRunner(options: RunnerOptions): (endpoint: Endpoint) => Ru
     const response =
       options.checkResponses && endpoint.produces === undefined ? createChecker(endpoint.response) : undefined
     const declared = options.checkResponses ? new Set(codesOf(endpoint)) : undefined
+    const access = accessOf(endpoint)
     const run = async (plain: PlainRequest): Promise<unknown> => {
-      const { principal, organization, asked } = await admit(options, endpoint, plain, clock())
+      const { principal, entered, asked } = await admit(options, access, plain, clock())
       const params = readParams(plain.params)
-      const value = request?.read(asked())
-      const log = options.log.child({ request: plain.id, organization: organization.id })
+      const value = request?.read(asked(endpoint.method))
+      const { control, rejects, stored, prices, payloads } = options
       const { signal } = plain
-      const reader = options.openReader(organization.id, signal)
-      const { records, rejects, stored, prices, payloads } = options
-      const call: Call = {
-        organization,
-        principal,
-        reader,
-        records,
-        rejects,
-        stored,
-        prices,
-        payloads,
-        params,
-        nowMs: clock(),
-        log,
-        signal,
-      }
-      const answer = await endpoint.work(call, value)
+      const log = options.log.child({ request: plain.id, organization: entered?.organization.id })
+      const bare = { control, principal, params, nowMs: clock(), log, signal }
+      const answer = await endpoint.work(
+        // The shapes of endpoints without an organization know of none: see personEndpoint.
+        (entered === null
+          ? bare
+          : {
+              ...bare,
+              ...entered,
+              reader: options.openReader(entered.organization.id, signal),
+              ...{ records: control.records, rejects, stored, prices, payloads },
+            }) as Call,
+        value,
+      )
       if (response) requireShape(response, answer, name)
       return answer
     }
@@ -172,25 +198,6 @@ export function createRunner(options: RunnerOptions): (endpoint: Endpoint) => Ru
   }
 }
 
-/** Who asks, for which organization, and the request as it was sent. */
-async function admit(
-  { authenticator, records }: RunnerOptions,
-  endpoint: Endpoint,
-  { headers, params, query, body }: PlainRequest,
-  nowMs: number,
-): Promise<Pick<Call, 'principal' | 'organization'> & { asked: () => unknown }> {
-  if (endpoint.auth === 'address') {
-    const { organization, request } = await openTicket(records, params.ticket, nowMs)
-    const principal = { kind: 'key', organization } as const
-    // Whatever else a browser sends along counts for nothing.
-    return { principal, organization: authenticator.organizationOf(principal, {}), asked: () => request }
-  }
-  const principal = await authenticator.principalOf(headers, endpoint.auth)
-  const organization = authenticator.organizationOf(principal, headers)
-  const asked = () => (endpoint.method === 'GET' ? { ...(query as object) } : parseBody(body))
-  return { principal, organization, asked }
-}
-
 /** Codes that every endpoint may answer. */
 const COMMON: readonly ErrorCode[] = [
   'AUTH_CREDENTIAL_MISSING',
@@ -198,6 +205,7 @@ const COMMON: readonly ErrorCode[] = [
   'AUTH_ORG_INVALID',
   'AUTH_ORG_INACTIVE',
   'AUTH_FORBIDDEN',
+  'AUTH_ROLE',
   'AUTH_ORG_AMBIGUOUS',
   // The credential's organization is gone.
   'QRY_NOT_FOUND',
@@ -221,27 +229,9 @@ export function codesOf(endpoint: Endpoint): readonly ErrorCode[] {
   return [...new Set([...COMMON, ...OF_STORE, ...(endpoint.request ? OF_BODIES : invalid), ...more])]
 }
 
-/** @throws ParleyError REQ_BODY_INVALID for an `{id}` that is no uuid. */
-function readParams(params: PlainRequest['params']): Call['params'] {
-  const { id } = params
-  if (id === undefined) return params
-  if (!isUuid(id)) throw new ParleyError('REQ_BODY_INVALID', 'id must be a uuid', { field: 'id' })
-  return { ...params, id: id.toLowerCase() }
-}
-
 function statusOf(error: unknown): string {
   if (!isParleyError(error)) return '500'
   return error.code === 'QRY_CANCELLED' ? 'cancelled' : String(error.status)
-}
-
-/** An absent body stands for "all defaults". */
-function parseBody(body: Uint8Array): unknown {
-  if (body.length === 0) return {}
-  try {
-    return JSON.parse(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8'))
-  } catch (cause) {
-    throw new ParleyError('REQ_JSON_INVALID', undefined, { cause })
-  }
 }
 
 function requireShape(response: Checker<unknown>, answer: unknown, name: string): void {

@@ -2,6 +2,8 @@
 
 import { jetstreamManager } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/transport-node'
+import { createKeyUse } from '#control/key-use.ts'
+import type { ControlView } from '#control/view.ts'
 import { openControlView } from '#control/view.ts'
 import { loadPrices } from '#pricing/list.ts'
 import { NIL_UUID } from '#proto/ids.ts'
@@ -187,6 +189,7 @@ export interface Answer {
 export interface TestNode {
   readonly url: string
   readonly nc: NatsConnection
+  readonly view: ControlView
   readonly stored: StoredRanges
   readonly db: TestDatabase
   readonly buckets: Buckets
@@ -218,14 +221,16 @@ export async function startNode(t: Teardown, options: { routes?: readonly Endpoi
   const stored = followStoredRanges(nc, silentLog)
   t.teardown(() => stored.close())
   const bind = createRunner({
-    authenticator: createAuthenticator(view),
+    authenticator: createAuthenticator(view, {
+      onKey: createKeyUse({ records: buckets.control, view, log: silentLog }),
+    }),
     openReader: createReaders({
       store: db.store,
       limits: { maxSeconds: 20, maxMemoryMb: 1024, organizationQueries: 8 },
       metrics,
       log: silentLog,
     }),
-    records: buckets.control,
+    control: { records: buckets.control, view },
     rejects: buckets.rejects,
     stored,
     prices: (await loadPrices('')).list,
@@ -245,6 +250,7 @@ export async function startNode(t: Teardown, options: { routes?: readonly Endpoi
   return {
     url,
     nc,
+    view,
     stored,
     db,
     buckets,

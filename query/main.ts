@@ -1,5 +1,6 @@
 // The query node: control view and store in, dashboard API out.
 import { jetstreamManager } from '@nats-io/jetstream'
+import { createKeyUse } from '#control/key-use.ts'
 import { openControlView } from '#control/view.ts'
 import { loadPrices } from '#pricing/list.ts'
 import { maskAlso } from '#processors/parsers/explain.ts'
@@ -46,9 +47,9 @@ await runPart('query', async ({ env, log, metrics }) => {
     return reasons
   }
   const bind = createRunner({
-    authenticator: createAuthenticator(view),
+    authenticator: createAuthenticator(view, { onKey: createKeyUse({ records: control, view, log }) }),
     openReader: createReaders({ store, limits: settings, metrics, log }),
-    records: control,
+    control: { records: control, view },
     rejects,
     stored,
     prices: prices.list,

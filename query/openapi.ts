@@ -2,6 +2,7 @@
 import type { TSchema } from 'typebox'
 import type { ErrorCode } from '#proto/errors.ts'
 import { errors } from '#proto/errors.ts'
+import { accessOf } from './access.ts'
 import type { Endpoint } from './endpoint.ts'
 import { codesOf } from './endpoint.ts'
 import { createChecker } from './validate.ts'
@@ -58,7 +59,12 @@ function operationId({ method, path }: Endpoint): string {
 function operation(endpoint: Endpoint): Json {
   const ofBody = endpoint.request !== undefined && endpoint.method !== 'GET'
   const open = endpoint.auth === 'address'
-  const parameters = [...pathParameters(endpoint.path), ...(open ? [] : [...queryParameters(endpoint), ORGANIZATION])]
+  const chooses = !open && accessOf(endpoint).organization === 'chosen'
+  const parameters = [
+    ...pathParameters(endpoint.path),
+    ...(open ? [] : queryParameters(endpoint)),
+    ...(chooses ? [ORGANIZATION] : []),
+  ]
   return {
     operationId: operationId(endpoint),
     summary: endpoint.about,
@@ -88,7 +94,10 @@ function pathParameters(path: string): Json[] {
     name,
     in: 'path',
     required: true,
-    schema: name === 'id' ? { type: 'string', format: 'uuid' } : { type: 'string' },
+    schema:
+      name === 'id' || name === 'member_id' || name === 'invitation_id'
+        ? { type: 'string', format: 'uuid' }
+        : { type: 'string' },
   }))
 }
 

@@ -1,6 +1,7 @@
 // The dashboard API on one screen.
 
 import type { Endpoint } from './endpoint.ts'
+import { apiKeysCreate, apiKeysDelete, apiKeysList } from './endpoints/api-keys/keys.ts'
 import { chartsQuery } from './endpoints/charts/query.ts'
 import { chartsCreate, chartsDelete, chartsList, chartsReorder, chartsUpdate } from './endpoints/charts/saved.ts'
 import { conversationAudio } from './endpoints/conversations/audio.ts'
@@ -14,12 +15,18 @@ import { errorsList } from './endpoints/errors/list.ts'
 import { explainEvent } from './endpoints/explain/event.ts'
 import { exportsDownload } from './endpoints/exports/download.ts'
 import { exportsOrder } from './endpoints/exports/order.ts'
+import { invitationsList, invitationsRevoke } from './endpoints/invitations/list.ts'
 import { live } from './endpoints/live/live.ts'
+import { membersLeave, membersRemove, membersUpdate } from './endpoints/members/change.ts'
+import { membersAdd, membersList } from './endpoints/members/list.ts'
 import { metadataDistribution } from './endpoints/metadata/distribution.ts'
 import { conversationKeys, conversationKeysUpdate, eventKeys, eventKeysUpdate } from './endpoints/metadata/keys.ts'
 import { organizationDisplayId } from './endpoints/organization/display-id.ts'
 import { rejectedRequests } from './endpoints/organization/rejected-requests.ts'
 import { organizationSummary } from './endpoints/organization/summary.ts'
+import { organizationsDelete, organizationsUpdate } from './endpoints/organizations/change.ts'
+import { organizationsCreate, organizationsList } from './endpoints/organizations/list.ts'
+import { profile } from './endpoints/organizations/profile.ts'
 import { getPrices } from './endpoints/prices/get.ts'
 import { putPrices } from './endpoints/prices/put.ts'
 import { quotePrice } from './endpoints/prices/quote.ts'
@@ -43,6 +50,22 @@ import { viewsCreate, viewsDelete, viewsList, viewsUpdate } from './endpoints/vi
 
 /** Every endpoint of the query node but /, /openapi.json, /healthz and /readyz. */
 export const routes: readonly Endpoint[] = [
+  profile, // GET    /dashboard/api/profile
+  organizationsList, // GET    /dashboard/api/organizations
+  organizationsCreate, // POST   /dashboard/api/organizations
+  organizationsUpdate, // PUT    /dashboard/api/organizations/{id}
+  organizationsDelete, // DELETE /dashboard/api/organizations/{id}
+  membersLeave, // POST   /dashboard/api/organizations/{id}/leave
+  membersList, // GET    /dashboard/api/organizations/{id}/members
+  membersAdd, // POST   /dashboard/api/organizations/{id}/members
+  membersUpdate, // PUT    /dashboard/api/organizations/{id}/members/{member_id}
+  membersRemove, // DELETE /dashboard/api/organizations/{id}/members/{member_id}
+  invitationsList, // GET    /dashboard/api/organizations/{id}/invitations
+  invitationsRevoke, // DELETE /dashboard/api/organizations/{id}/invitations/{invitation_id}
+  apiKeysList, // GET    /dashboard/api/organization/api-keys
+  apiKeysCreate, // POST   /dashboard/api/organization/api-keys
+  apiKeysDelete, // DELETE /dashboard/api/organization/api-keys/{id}
+
   organizationSummary, // GET    /dashboard/api/organization/summary
   organizationDisplayId, // GET    /dashboard/api/organization/displayId
   rejectedRequests, // GET    /dashboard/api/organization/rejected-requests

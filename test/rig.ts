@@ -293,7 +293,10 @@ export async function createTenant(
 ): Promise<{ organization: string; owner: User; apiKey: string; bearer: string }> {
   const { control } = buckets
   const organization = await createOrganization(control, { name: fields.name ?? 'test', active: fields.active ?? true })
-  const owner = await createOwner(control, organization.id, { email: 'owner@example.org', name: 'Owner' })
+  const owner = await createOwner(control, organization.id, {
+    email: `owner@${organization.display_id}.example.org`,
+    name: 'Owner',
+  })
   const { key } = await createApiKey(control, { organization: organization.id, name: 'test', createdBy: owner.id })
   const signing = await createSigningKey(control)
   const bearer = await signToken(signing, { user: owner, organization: organization.id }, DAY_S)

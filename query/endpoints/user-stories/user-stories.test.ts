@@ -387,7 +387,9 @@ t.test('what enriches a page may fail: the page is partial then, and no error', 
   }
   const call = {
     organization: record,
-    principal: { kind: 'key', organization } as const,
+    principal: { kind: 'key', organization, key: undefined as never } as const,
+    role: 'viewer' as const,
+    control: { records: node.buckets.control, view: node.view },
     reader,
     records: node.buckets.control,
     rejects: node.buckets.rejects,

@@ -1,0 +1,80 @@
+// A query node for tests of sign-in, organizations and access: real NATS and HTTP, and a store that is empty.
+import type { KV } from '@nats-io/kv'
+import { createKeyUse } from '#control/key-use.ts'
+import type { ControlView } from '#control/view.ts'
+import { openControlView } from '#control/view.ts'
+import { createMetrics } from '#runtime/metrics.ts'
+import { openBuckets } from '#streams/apply.ts'
+import type { Teardown, TestEngine } from '#test/rig.ts'
+import { connectNats, silentLog, startNats } from '#test/rig.ts'
+import { createAuthenticator } from './auth.ts'
+import type { Endpoint } from './endpoint.ts'
+import { createRunner } from './endpoint.ts'
+import type { Answer } from './fixture.ts'
+import { routes as allRoutes } from './routes.ts'
+import { startServer } from './server.ts'
+
+/** The node, and what it stands on. */
+export interface ControlNode {
+  readonly url: string
+  readonly nats: TestEngine
+  readonly records: KV
+  readonly view: ControlView
+  ask(
+    method: string,
+    path: string,
+    options?: { body?: unknown; headers?: Record<string, string>; token?: string; key?: string },
+  ): Promise<Answer>
+}
+
+/** Starts it; every answer is compared with its schema unless its routes are the test's own. */
+export async function startControlNode(
+  t: Teardown,
+  options: { routes?: readonly Endpoint[] } = {},
+): Promise<ControlNode> {
+  const nats = await startNats(t)
+  const { control: records, rejects } = await openBuckets(await connectNats(t, nats.url))
+  const view = await openControlView(records, silentLog)
+  t.teardown(() => view.close())
+  const bind = createRunner({
+    authenticator: createAuthenticator(view, { onKey: createKeyUse({ records, view, log: silentLog }) }),
+    openReader: () => ({ read: async () => [] }),
+    control: { records, view },
+    rejects,
+    stored: undefined as never,
+    prices: { version: 'none', entries: [] },
+    payloads: async () => null,
+    metrics: createMetrics('query'),
+    log: silentLog,
+    checkResponses: options.routes === undefined,
+  })
+  const routes = options.routes ?? allRoutes
+  const server = await startServer(
+    { routes, bind, notReady: async () => [], maxBodyBytes: 64 * 1024, log: silentLog },
+    '127.0.0.1',
+    0,
+  )
+  t.teardown(() => server.close())
+  const url = `http://127.0.0.1:${server.port}`
+  return {
+    url,
+    nats,
+    records,
+    view,
+    ask: async (method, path, { body, headers, token, key } = {}) => {
+      const response = await fetch(url + path, {
+        method,
+        redirect: 'manual',
+        headers: {
+          ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+          ...(key === undefined ? {} : { 'x-api-key': key }),
+          ...headers,
+        },
+        ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+      })
+      const text = await response.text()
+      const json = response.headers.get('content-type')?.startsWith('application/json') ?? false
+      return { status: response.status, headers: response.headers, body: json && text !== '' ? JSON.parse(text) : text }
+    },
+  }
+}
