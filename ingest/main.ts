@@ -32,6 +32,8 @@ import { runPart } from '#runtime/part.ts'
 import { readSettings } from '#runtime/settings.ts'
 import { openSessionLookup } from '#store/session-lookup.ts'
 import { connect } from '#streams/connect.ts'
+import type { Line } from '#streams/line.ts'
+import { openLine } from '#streams/line.ts'
 
 /** How long a receiver waits for the streams to be laid out by whoever starts first. */
 const LAYOUT_WAIT_MS = 60_000
@@ -47,7 +49,7 @@ await runPart('receiver', start)
 
 async function start({ env, log, metrics }: PartContext): Promise<RunningPart> {
   const settings = readSettings(env, ingestSettings)
-  const { publishing, following, controlling } = await openConnections(settings.natsUrl, log)
+  const { line, following, controlling } = await openConnections(settings.natsUrl, log)
   const partitions = await awaitLayout(controlling, log)
   const view = await openControlView(await new Kvm(controlling).open(CONTROL_BUCKET), log)
 
@@ -70,7 +72,7 @@ async function start({ env, log, metrics }: PartContext): Promise<RunningPart> {
     maxWaiting: settings.sessionWaits,
     onLookupFailed: meter.lookupFailed,
   })
-  const wire = createWire(publishing, log)
+  const wire = createWire(line)
   const publisher = createPublisher({
     wire,
     budget,
@@ -122,7 +124,7 @@ async function start({ env, log, metrics }: PartContext): Promise<RunningPart> {
       forward?.close()
       view.close()
       await follower.close()
-      await Promise.all([publishing.close(), following.close(), controlling.close(), store.close()])
+      await Promise.all([following.close(), controlling.close(), store.close()])
     },
   }
 }
@@ -139,10 +141,14 @@ function reasons(diskFull: boolean, isUp: boolean, behind: readonly number[]): s
 async function openConnections(
   url: string,
   log: Log,
-): Promise<Record<'publishing' | 'following' | 'controlling', NatsConnection>> {
+): Promise<{ line: Line; following: NatsConnection; controlling: NatsConnection }> {
   const open = (role: string): Promise<NatsConnection> => connect({ url, name: `receiver ${role}`, log })
-  const [publishing, following, controlling] = await Promise.all([open('publish'), open('follow'), open('control')])
-  return { publishing, following, controlling }
+  const [line, following, controlling] = await Promise.all([
+    openLine({ url, name: 'receiver publish', log }),
+    open('follow'),
+    open('control'),
+  ])
+  return { line, following, controlling }
 }
 
 /** Answers what was taken, within DRAIN_MS, and closes the sockets. */

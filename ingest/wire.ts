@@ -1,10 +1,11 @@
-// The publisher's own line to JetStream: one inbox for all acknowledgements, a number per envelope as the reply subject. Costs a map
+// Envelopes -> JetStream over a line of the publisher's own, and its acknowledgements back under the envelope's number. Costs a map
 // look-up per envelope where the client's request/reply costs a promise, a timer and a random token. Nothing here retries.
 
-import type { Msg, NatsConnection } from '@nats-io/transport-node'
-import { createInbox, headers } from '@nats-io/transport-node'
 import { SESSIONS_HEADER } from '#proto/streams.ts'
-import type { Log } from '#runtime/log.ts'
+import type { Line } from '#streams/line.ts'
+
+/** Remembered by the server for its window of repeats. */
+const MESSAGE_ID_HEADER = 'Nats-Msg-Id'
 
 /** What the server said to an envelope. */
 export type WireAnswer =
@@ -38,42 +39,23 @@ export interface Wire {
   close(): void
 }
 
-/** A line over a connection of its own. */
-export function createWire(nc: NatsConnection, log: Log): Wire {
-  const inbox = createInbox()
-  let up = true
-  let maxPayloadBytes = nc.info?.max_payload ?? 1024 * 1024
+/** A wire over a line of its own. */
+export function createWire(line: Line): Wire {
   let answered: (number: number, answer: WireAnswer) => void = () => {}
   let wentDown: () => void = () => {}
   let cameUp: () => void = () => {}
-
-  const subscription = nc.subscribe(`${inbox}.*`, {
-    callback: (error, message) => {
-      if (error) return log.error({ err: error }, 'the inbox of acknowledgements is gone')
-      answered(Number(message.subject.slice(inbox.length + 1)), readAnswer(message))
-    },
+  line.listen({
+    onAnswer: (number, data, hasHeaders) => answered(number, readAnswer(data, hasHeaders)),
+    onDown: () => wentDown(),
+    onUp: () => cameUp(),
   })
-  void (async () => {
-    for await (const status of nc.status()) {
-      if (status.type === 'disconnect') {
-        up = false
-        wentDown()
-      }
-      if (status.type === 'reconnect') {
-        up = true
-        maxPayloadBytes = nc.info?.max_payload ?? maxPayloadBytes
-        cameUp()
-      }
-    }
-  })()
   return {
-    maxPayloadBytes: () => maxPayloadBytes,
-    isUp: () => up && !nc.isClosed(),
-    send: (number, message) => {
-      const fields = headers()
-      fields.set('Nats-Msg-Id', message.messageId)
-      if (message.sessions !== '') fields.set(SESSIONS_HEADER, message.sessions)
-      nc.publish(message.subject, message.bytes, { reply: `${inbox}.${number}`, headers: fields })
+    maxPayloadBytes: () => line.maxPayloadBytes(),
+    isUp: () => line.isUp(),
+    send: (number, { subject, messageId, sessions, bytes }) => {
+      const id = [MESSAGE_ID_HEADER, messageId] as const
+      const headers = sessions === '' ? [id] : [id, [SESSIONS_HEADER, sessions] as const]
+      line.publish({ subject, number, headers, bytes })
     },
     onAnswer: listener => {
       answered = listener
@@ -84,20 +66,20 @@ export function createWire(nc: NatsConnection, log: Log): Wire {
     onUp: listener => {
       cameUp = listener
     },
-    close: () => subscription.unsubscribe(),
+    close: () => line.close(),
   }
 }
 
-function readAnswer(message: Msg): WireAnswer {
-  // An empty message with a status header is the server saying that nobody listens: no such stream, or JetStream not up yet.
-  if (message.data.length === 0) return { kind: 'refused', status: 503, code: 0, description: 'no responders' }
+function readAnswer(data: Uint8Array, hasHeaders: boolean): WireAnswer {
+  // The server itself says that nobody listens: no such stream, or JetStream not up yet.
+  if (hasHeaders || data.length === 0) return { kind: 'refused', status: 503, code: 0, description: 'no responders' }
   let answer: {
     seq?: number
     duplicate?: boolean
     error?: { code?: number; err_code?: number; description?: string }
   }
   try {
-    answer = message.json()
+    answer = JSON.parse(Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString()) as typeof answer
   } catch {
     return { kind: 'refused', status: 503, code: 0, description: 'the acknowledgement is no JSON' }
   }

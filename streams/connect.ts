@@ -3,6 +3,7 @@
 import type { ConnectionOptions, NatsConnection } from '@nats-io/transport-node'
 import { connect as dial, errors } from '@nats-io/transport-node'
 import type { Log } from '#runtime/log.ts'
+import { addressOf } from '#streams/address.ts'
 
 /**
  * Connects to `url` (user, password or token may stand in it) and keeps the connection over restarts of the server.
@@ -15,16 +16,12 @@ export async function connect(options: {
   timeoutMs?: number
 }): Promise<NatsConnection> {
   const { log } = options
-  const parsed = new URL(options.url)
-  const credentials = parsed.password
-    ? { user: decodeURIComponent(parsed.username), pass: decodeURIComponent(parsed.password) }
-    : parsed.username
-      ? { token: decodeURIComponent(parsed.username) }
-      : {}
+  const { host, port, user, pass, token } = addressOf(options.url)
   const timeoutMs = options.timeoutMs ?? 10_000
   const nc = await dialUntil(performance.now() + timeoutMs, {
-    servers: `${parsed.hostname}:${parsed.port || '4222'}`,
-    ...credentials,
+    servers: `${host.includes(':') ? `[${host}]` : host}:${port}`,
+    ...(user === undefined ? {} : { user, pass }),
+    ...(token === undefined ? {} : { token }),
     name: options.name,
     timeout: timeoutMs,
     maxReconnectAttempts: -1,
