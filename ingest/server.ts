@@ -1,40 +1,32 @@
-// The sockets: the only file that knows uWebSockets.js. Finds the route, names the organization, collects the body, and answers in one
-// cork. A response that was aborted is never touched again.
+// The sockets: the only file that knows uWebSockets.js. Finds the route, names the organization, collects the body and has it judged;
+// exchange.ts answers.
 
 import type { HttpRequest, HttpResponse, us_listen_socket } from 'uWebSockets.js'
 import uWS from 'uWebSockets.js'
-import { setTimeout as delay } from 'node:timers/promises'
 import type { Authenticate } from '#ingest/auth.ts'
 import type { Body, Collector, Compression } from '#ingest/body.ts'
 import { borrowBody, createCollector, encodingOf, MAX_RATIO } from '#ingest/body.ts'
 import type { Budget } from '#ingest/budget.ts'
-import type { Downstream, Forward } from '#ingest/forward.ts'
-import type { Answering, Intake } from '#ingest/intake.ts'
-import type { EndpointMeter, Meter } from '#ingest/meter.ts'
-import type { RateRefusal, Rates } from '#ingest/rates.ts'
+import { downstreamOf } from '#ingest/downstream.ts'
+import { drain } from '#ingest/drain.ts'
+import type { Traffic } from '#ingest/exchange.ts'
+import { Exchange } from '#ingest/exchange.ts'
+import type { Forward } from '#ingest/forward.ts'
+import type { Intake } from '#ingest/intake.ts'
+import type { Meter } from '#ingest/meter.ts'
+import type { Rates } from '#ingest/rates.ts'
 import type { Rejects } from '#ingest/rejects.ts'
 import type { Format, Reply } from '#ingest/reply.ts'
-import {
-  contentTypeOf,
-  errorReply,
-  jsonReply,
-  RECEIPT_HEADER,
-  rateReply,
-  statusLine,
-  textReply,
-} from '#ingest/reply.ts'
+import { errorReply, jsonReply, textReply } from '#ingest/reply.ts'
 import type { IngestRoute } from '#ingest/routes.ts'
 import { routeOf, routes } from '#ingest/routes.ts'
 import type { Organization, RequestContext } from '#ingest/verdict.ts'
-import type { ErrorCode } from '#proto/errors.ts'
 import { ParleyError } from '#proto/errors.ts'
 import type { IdPolicy } from '#proto/sdk/fields.ts'
 import type { Log } from '#runtime/log.ts'
 
 /** Label of everything that is not the receiver's own. */
 const FORWARDED = 'other'
-const FORWARD_DRAIN_MS = 1_000
-const DRAIN_POLL_MS = 20
 
 export interface ServerOptions {
   readonly authenticate: Authenticate
@@ -69,7 +61,8 @@ export interface Server {
 export function createServer(options: ServerOptions): Server {
   const app = uWS.App()
   const sockets: us_listen_socket[] = []
-  const state: ServerState = { options, open: 0, forwarding: 0, draining: false }
+  const traffic: Traffic = { own: 0, forwarded: 0, draining: false, rejects: options.rejects }
+  const state: ServerState = { options, traffic }
   for (const [path, route] of routes) {
     // The usual spelling of the paths that matter is found by the server itself.
     if (route.kind === 'ingest') app.post(path, (res, req) => ingest(state, res, req, route))
@@ -87,17 +80,9 @@ export function createServer(options: ServerOptions): Server {
       if (bound === 0) throw new ParleyError('RUN_PORT_IN_USE', `${host}:${port} cannot be listened on`)
       return bound
     },
-    drain: async timeoutMs => {
-      state.draining = true
+    drain: timeoutMs => {
       for (const socket of sockets.splice(0)) uWS.us_listen_socket_close(socket)
-      const started = performance.now()
-      for (;;) {
-        const waitedMs = performance.now() - started
-        const ingesting = state.open > 0 && waitedMs < timeoutMs
-        const forwarding = state.forwarding > 0 && waitedMs < Math.min(FORWARD_DRAIN_MS, timeoutMs)
-        if (!ingesting && !forwarding) return
-        await delay(DRAIN_POLL_MS)
-      }
+      return drain(traffic, timeoutMs)
     },
     close: () => void app.close(),
   }
@@ -105,11 +90,7 @@ export function createServer(options: ServerOptions): Server {
 
 interface ServerState {
   readonly options: ServerOptions
-  /** Requests of the receiver's own paths that are not answered yet. */
-  open: number
-  /** Requests that the query node is answering. */
-  forwarding: number
-  draining: boolean
+  readonly traffic: Traffic
 }
 
 /** Everything but a POST to a path that takes payloads in its usual spelling. */
@@ -119,7 +100,7 @@ function handle(state: ServerState, res: HttpResponse, req: HttpRequest): void {
   const method = req.getMethod()
   if (route.kind === 'ingest' && method === 'post') return ingest(state, res, req, route)
   const format = route.protocol === 'rest' ? 'rest' : formatOf(otlpContentOf(req.getHeader('content-type')))
-  const exchange = new Exchange(state, res, state.options.meter.endpoint(route.name), format)
+  const exchange = new Exchange(state.traffic, 'own', res, state.options.meter.endpoint(route.name), format)
   switch (route.kind) {
     case 'ingest':
       return exchange.send(errorReply(format, 'REQ_METHOD_UNKNOWN', undefined, 'POST'))
@@ -137,7 +118,7 @@ function handle(state: ServerState, res: HttpResponse, req: HttpRequest): void {
 
 function handleOther(state: ServerState, res: HttpResponse, req: HttpRequest): void {
   const { forward, meter } = state.options
-  const exchange = new Exchange(state, res, meter.endpoint(FORWARDED), 'rest')
+  const exchange = new Exchange(state.traffic, 'forwarded', res, meter.endpoint(FORWARDED), 'rest')
   if (forward === null) return exchange.refuse('REQ_ROUTE_UNKNOWN')
   forward.forward(downstreamOf(exchange, res, req))
 }
@@ -165,7 +146,13 @@ function ingest(state: ServerState, res: HttpResponse, req: HttpRequest, route: 
   const { authenticate, rates, meter } = state.options
   const isRest = route.protocol === 'rest'
   const content = isRest ? 'json' : otlpContentOf(req.getHeader('content-type'))
-  const exchange = new Exchange(state, res, meter.endpoint(route.name), isRest ? 'rest' : formatOf(content))
+  const exchange = new Exchange(
+    state.traffic,
+    'own',
+    res,
+    meter.endpoint(route.name),
+    isRest ? 'rest' : formatOf(content),
+  )
   const organization = authenticate(req.getHeader(route.organizationHeader))
   if (typeof organization === 'string') return exchange.refuse(route.authCodes[organization])
   exchange.organization = organization.id
@@ -269,195 +256,4 @@ class Upload {
 
 function limitOf({ maxBodyBytes }: ServerOptions): string {
   return `at most ${maxBodyBytes} bytes after decompression`
-}
-
-/** Values of the content type, each with the receipt's name behind it. */
-const SUCCESS_HEADERS: Readonly<Record<Format, string>> = {
-  rest: successHeaders('rest'),
-  'otlp-json': successHeaders('otlp-json'),
-  'otlp-protobuf': successHeaders('otlp-protobuf'),
-}
-
-function successHeaders(format: Format): string {
-  return `${contentTypeOf(format)}\r\n${RECEIPT_HEADER}: `
-}
-
-/** The answer that is being written: `cork` calls back before it returns, so one is enough and no answer needs a closure. */
-const success: { res: HttpResponse | null; headers: string; body: string | Uint8Array; closes: boolean } = {
-  res: null,
-  headers: '',
-  body: '',
-  closes: false,
-}
-
-/** The status line of a 200 is written by itself. */
-function writeSuccess(): void {
-  const { res, headers, body, closes } = success
-  success.res = null
-  res?.writeHeader('Content-Type', headers)
-  res?.end(body, closes)
-}
-
-/** One request and its one answer. */
-class Exchange implements Answering {
-  readonly format: Format
-  /** True once answered or aborted: the response must not be touched any more. */
-  done = false
-  /** Who is told of a refusal; '' until it is known. */
-  organization = ''
-  /** Body bytes so far. */
-  bodyBytes = 0
-  /** The answer to a HEAD request. */
-  bodyless = false
-  /** Close the connection after the answer. */
-  closes = false
-  /** Called once, when the request is answered or aborted. */
-  onEnd: (() => void) | null = null
-  readonly #state: ServerState
-  readonly #res: HttpResponse
-  readonly #tally: EndpointMeter
-
-  constructor(state: ServerState, res: HttpResponse, tally: EndpointMeter, format: Format) {
-    this.#state = state
-    this.#res = res
-    this.#tally = tally
-    this.format = format
-    if (tally.name === FORWARDED) state.forwarding++
-    else state.open++
-    res.onAborted(() => this.finish(0))
-  }
-
-  /** The answer that is given a million times: both headers by one call into the server, in one write to the socket. */
-  succeed(body: string | Uint8Array, receipt: string): void {
-    if (this.done) return
-    success.res = this.#res
-    success.headers = SUCCESS_HEADERS[this.format] + receipt
-    success.body = body
-    success.closes = this.closes || this.#state.draining
-    this.#res.cork(writeSuccess)
-    this.finish(200)
-  }
-
-  refuse(code: ErrorCode, detail?: string): void {
-    if (this.done) return
-    this.#refused(code, detail)
-    this.send(errorReply(this.format, code, detail))
-  }
-
-  refuseEarly(refusal: RateRefusal): void {
-    this.#refused('ING_RATE')
-    this.send(rateReply(this.format, refusal))
-  }
-
-  #refused(code: ErrorCode, detail?: string): void {
-    const { organization, bodyBytes } = this
-    this.#tally.refused(code)
-    if (organization === '') return
-    this.#state.options.rejects.note(organization, { endpoint: this.#tally.name, code, detail, bodyBytes })
-  }
-
-  send(reply: Reply): void {
-    if (this.done) return
-    const res = this.#res
-    const closes = this.closes || this.#state.draining
-    res.cork(() => {
-      if (reply.status !== 200) res.writeStatus(statusLine(reply.status))
-      res.writeHeader('content-type', reply.contentType)
-      for (const [name, value] of reply.headers) res.writeHeader(name, value)
-      if (this.bodyless) res.endWithoutBody(Buffer.byteLength(reply.body), closes)
-      else res.end(reply.body, closes)
-    })
-    this.finish(reply.status)
-  }
-
-  /** Marks the request as answered with `status`, 0 = aborted. */
-  finish(status: number): void {
-    if (this.done) return
-    this.done = true
-    const state = this.#state
-    if (this.#tally.name === FORWARDED) state.forwarding--
-    else state.open--
-    this.#tally.answered(status, this.bodyBytes)
-    this.onEnd?.()
-  }
-}
-
-/** What forward.ts sees of a request. Headers are read now: the request object dies with this call. */
-function downstreamOf(exchange: Exchange, res: HttpResponse, req: HttpRequest): Downstream {
-  const headers: [string, string][] = []
-  req.forEach((name, value) => headers.push([name, value]))
-  // Undefined, whatever its type says, when the path has no query.
-  const query = req.getQuery() || ''
-  const aborted: (() => void)[] = []
-  let ended = false
-  let status = 0
-  exchange.onEnd = () => {
-    if (!ended) for (const listener of aborted) listener()
-  }
-  const finish = (): void => {
-    ended = true
-    exchange.finish(status)
-  }
-  return {
-    method: req.getCaseSensitiveMethod(),
-    target: query === '' ? req.getUrl() : `${req.getUrl()}?${query}`,
-    headers,
-    remoteAddress: Buffer.from(res.getRemoteAddressAsText()).toString('latin1'),
-    onBody: listener => {
-      res.onData((chunk, last) => {
-        if (exchange.done) return
-        exchange.bodyBytes += chunk.byteLength
-        listener(chunk, last)
-      })
-    },
-    pauseBody: () => {
-      if (!exchange.done) res.pause()
-    },
-    resumeBody: () => {
-      if (!exchange.done) res.resume()
-    },
-    onAborted: listener => aborted.push(listener),
-    head: (line, pairs, bodyless) => {
-      if (exchange.done) return
-      status = Number(line.slice(0, 3))
-      res.cork(() => {
-        res.writeStatus(line)
-        let length: number | undefined
-        for (const [name, value] of pairs) {
-          if (name.toLowerCase() === 'content-length') length = Number(value)
-          else res.writeHeader(name, value)
-        }
-        if (bodyless) res.endWithoutBody(length)
-      })
-      if (bodyless) finish()
-    },
-    write: chunk => {
-      let taken = true
-      if (!exchange.done) {
-        res.cork(() => {
-          taken = res.write(chunk)
-        })
-      }
-      return taken
-    },
-    onWritable: listener => {
-      if (exchange.done) return
-      res.onWritable(() => {
-        listener()
-        return true
-      })
-    },
-    end: () => {
-      if (exchange.done) return
-      res.cork(() => void res.end())
-      finish()
-    },
-    cut: () => {
-      if (!exchange.done) res.close()
-    },
-    refuse: code => {
-      ended = true
-      exchange.refuse(code)
-    },
-  }
 }

@@ -1,0 +1,140 @@
+// One request and its one answer, written in one cork. A response that was answered or aborted is never touched again.
+
+import type { Answering } from '#ingest/intake.ts'
+import type { EndpointMeter } from '#ingest/meter.ts'
+import type { RateRefusal } from '#ingest/rates.ts'
+import type { Rejects } from '#ingest/rejects.ts'
+import type { Format, Reply } from '#ingest/reply.ts'
+import { contentTypeOf, errorReply, RECEIPT_HEADER, rateReply, statusLine } from '#ingest/reply.ts'
+import type { ErrorCode } from '#proto/errors.ts'
+
+/** What is used of a server's response object. */
+export interface ResponseHandle {
+  onAborted(listener: () => void): unknown
+  /** Calls back before it returns; what is written meanwhile leaves in one piece. */
+  cork(write: () => void): unknown
+  writeStatus(line: string): unknown
+  writeHeader(name: string, value: string): unknown
+  end(body?: string | Uint8Array, closes?: boolean): unknown
+  endWithoutBody(length?: number, closes?: boolean): unknown
+}
+
+/** What is open at a server. */
+export interface Traffic {
+  /** Requests that are not answered yet, by whom they are counted: the receiver's own, and those that the query node answers. */
+  own: number
+  forwarded: number
+  /** True once the server stops: each answer closes its connection. */
+  draining: boolean
+  readonly rejects: Pick<Rejects, 'note'>
+}
+
+/** Values of the content type, each with the receipt's name behind it. */
+const SUCCESS_HEADERS: Readonly<Record<Format, string>> = {
+  rest: successHeaders('rest'),
+  'otlp-json': successHeaders('otlp-json'),
+  'otlp-protobuf': successHeaders('otlp-protobuf'),
+}
+
+function successHeaders(format: Format): string {
+  return `${contentTypeOf(format)}\r\n${RECEIPT_HEADER}: `
+}
+
+/** The answer that is being written: `cork` calls back before it returns, so one is enough and no answer needs a closure. */
+const success: { res: ResponseHandle | null; headers: string; body: string | Uint8Array; closes: boolean } = {
+  res: null,
+  headers: '',
+  body: '',
+  closes: false,
+}
+
+/** The status line of a 200 is written by itself. */
+function writeSuccess(): void {
+  const { res, headers, body, closes } = success
+  success.res = null
+  res?.writeHeader('Content-Type', headers)
+  res?.end(body, closes)
+}
+
+/** One request and its one answer. `kind` says where it is counted. */
+export class Exchange implements Answering {
+  readonly format: Format
+  /** True once answered or aborted: the response must not be touched any more. */
+  done = false
+  /** Who is told of a refusal; '' until it is known. */
+  organization = ''
+  /** Body bytes so far. */
+  bodyBytes = 0
+  /** The answer to a HEAD request. */
+  bodyless = false
+  /** Close the connection after the answer. */
+  closes = false
+  /** Called once, when the request is answered or aborted. */
+  onEnd: (() => void) | null = null
+  readonly #traffic: Traffic
+  readonly #kind: 'own' | 'forwarded'
+  readonly #res: ResponseHandle
+  readonly #tally: EndpointMeter
+
+  constructor(traffic: Traffic, kind: 'own' | 'forwarded', res: ResponseHandle, tally: EndpointMeter, format: Format) {
+    this.#traffic = traffic
+    this.#kind = kind
+    this.#res = res
+    this.#tally = tally
+    this.format = format
+    traffic[kind]++
+    res.onAborted(() => this.finish(0))
+  }
+
+  /** The answer that is given a million times: both headers by one call into the server, in one write to the socket. */
+  succeed(body: string | Uint8Array, receipt: string): void {
+    if (this.done) return
+    success.res = this.#res
+    success.headers = SUCCESS_HEADERS[this.format] + receipt
+    success.body = body
+    success.closes = this.closes || this.#traffic.draining
+    this.#res.cork(writeSuccess)
+    this.finish(200)
+  }
+
+  refuse(code: ErrorCode, detail?: string): void {
+    if (this.done) return
+    this.#refused(code, detail)
+    this.send(errorReply(this.format, code, detail))
+  }
+
+  refuseEarly(refusal: RateRefusal): void {
+    this.#refused('ING_RATE')
+    this.send(rateReply(this.format, refusal))
+  }
+
+  #refused(code: ErrorCode, detail?: string): void {
+    const { organization, bodyBytes } = this
+    this.#tally.refused(code)
+    if (organization === '') return
+    this.#traffic.rejects.note(organization, { endpoint: this.#tally.name, code, detail, bodyBytes })
+  }
+
+  send(reply: Reply): void {
+    if (this.done) return
+    const res = this.#res
+    const closes = this.closes || this.#traffic.draining
+    res.cork(() => {
+      if (reply.status !== 200) res.writeStatus(statusLine(reply.status))
+      res.writeHeader('content-type', reply.contentType)
+      for (const [name, value] of reply.headers) res.writeHeader(name, value)
+      if (this.bodyless) res.endWithoutBody(Buffer.byteLength(reply.body), closes)
+      else res.end(reply.body, closes)
+    })
+    this.finish(reply.status)
+  }
+
+  /** Marks the request as answered with `status`, 0 = aborted. */
+  finish(status: number): void {
+    if (this.done) return
+    this.done = true
+    this.#traffic[this.#kind]--
+    this.#tally.answered(status, this.bodyBytes)
+    this.onEnd?.()
+  }
+}
