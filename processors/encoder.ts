@@ -1,9 +1,11 @@
-// Rows of one range -> request bodies, one for each part that the range makes: (table, retention class, month).
-// The interface is what the rest knows; how rows become bytes is behind it.
+// Rows of one range -> request bodies, one for each part that the range makes: (table, retention class, month). A body is a block of
+// ClickHouse's Native format; the same rows in the same order give the same bytes, whatever was encoded before.
 import { hash } from 'node:crypto'
-import { NIL_UUID } from '#proto/ids.ts'
-import type { BlockTable, EventRow, Origin, SessionRow, TextRow } from '#proto/rows.ts'
+import type { BlockTable, Origin } from '#proto/rows.ts'
 import { blockTables } from '#proto/rows.ts'
+import { Unfit } from './columns/column.ts'
+import { nativeBlock } from './columns/native.ts'
+import { columnsOf, type TableColumns, type TableRows } from './columns/tables.ts'
 import type { BlockRecipe } from './protocol.ts'
 
 /** A body and the recipe that it must always reproduce. `body` may be transferred between threads. */
@@ -11,51 +13,75 @@ export interface EncodedBlock extends BlockRecipe {
   readonly body: Uint8Array<ArrayBuffer>
 }
 
-/** The row type of each table. */
-export interface TableRows {
-  sessions: SessionRow
-  texts: TextRow
-  events: EventRow
-}
-
-/** Collects the rows of one range. The same rows in the same order give the same bytes. */
+/** Collects the rows of one range. */
 export interface BlockEncoder {
   add<T extends BlockTable>(table: T, row: TableRows[T], origin: Origin): void
   /** The blocks in the order in which they are inserted. The encoder is used up. */
   finish(): EncodedBlock[]
 }
 
-/** Name of the input format that `createJsonEncoder` writes. */
-export const BODY_FORMAT = 'JSONEachRow'
+/** Name of the input format of the bodies. */
+export const BODY_FORMAT = 'Native'
 
-/** Encodes as JSONEachRow: one row a line. */
-export function createJsonEncoder(): BlockEncoder {
-  const open = new Map<string, { table: BlockTable; retention: number; month: number; lines: string[] }>()
+/** Columns of each table that wait for their next block; they keep their buffers. */
+const idle: { readonly [T in BlockTable]: TableColumns<T>[] } = { sessions: [], texts: [], events: [] }
+/** More than one block of a table at a time is rare (two months, two retention classes). */
+const IDLE_MAX = 2
+
+interface OpenBlock<T extends BlockTable = BlockTable> {
+  readonly table: T
+  readonly retention: number
+  readonly month: number
+  readonly columns: TableColumns<T>
+  rows: number
+  /** Why the store can never take one of the rows. */
+  unfit: string | undefined
+}
+
+/** Encodes as Native blocks. */
+export function createEncoder(): BlockEncoder {
+  const open = new Map<string, OpenBlock>()
+  const blockOf = (table: BlockTable, retention: number, month: number): OpenBlock => {
+    const key = `${table} ${retention} ${month}`
+    let block = open.get(key)
+    if (!block) {
+      const columns = idle[table].pop() ?? columnsOf[table]()
+      block = { table, retention, month, columns: columns as TableColumns<BlockTable>, rows: 0, unfit: undefined }
+      open.set(key, block)
+    }
+    return block
+  }
   return {
     add: (table, row, origin) => {
       const month = 'ts' in row && table !== 'sessions' ? monthOfSql(row.ts) : 0
-      const key = `${table} ${row.retention} ${month}`
-      let block = open.get(key)
-      if (!block) {
-        block = { table, retention: row.retention, month, lines: [] }
-        open.set(key, block)
+      const block = blockOf(table, row.retention, month)
+      block.rows++
+      if (block.unfit !== undefined) return
+      try {
+        ;(block.columns as unknown as TableColumns<typeof table>).add(row, origin)
+      } catch (error) {
+        if (!(error instanceof Unfit)) throw error
+        block.unfit = error.message
       }
-      block.lines.push(lineOf(table, row, origin))
     },
     finish: () => {
       const rank = (table: BlockTable): number => blockTables.indexOf(table)
-      return [...open.values()]
-        .sort((a, b) => rank(a.table) - rank(b.table) || a.retention - b.retention || a.month - b.month)
-        .map(({ table, retention, month, lines }) => {
-          const text = lines.join('')
-          // A buffer of its own, not a slice of the pool: it is transferred to the owner's thread.
-          const body = new Uint8Array(Buffer.byteLength(text))
-          Buffer.from(body.buffer).write(text)
-          const checksum = hash('sha1', body, 'hex').slice(0, 16)
-          return { table, retention, month, rows: lines.length, checksum, attempt: 1, body }
-        })
+      const blocks = [...open.values()].sort(
+        (a, b) => rank(a.table) - rank(b.table) || a.retention - b.retention || a.month - b.month,
+      )
+      open.clear()
+      return blocks.map(encoded)
     },
   }
+}
+
+function encoded({ table, retention, month, columns, rows, unfit }: OpenBlock): EncodedBlock {
+  const body = unfit === undefined ? nativeBlock(columns.columns, rows) : unfitBody(unfit)
+  for (const column of Object.values(columns.columns)) column.clear()
+  const waiting = idle[table] as TableColumns<BlockTable>[]
+  if (waiting.length < IDLE_MAX) waiting.push(columns)
+  const checksum = hash('sha1', body, 'hex').slice(0, 16)
+  return { table, retention, month, rows, checksum, attempt: 1, body }
 }
 
 /** YYYYMM of a `YYYY-MM-DD …` text. */
@@ -63,34 +89,15 @@ function monthOfSql(ts: string): number {
   return Number(ts.slice(0, 4)) * 100 + Number(ts.slice(5, 7))
 }
 
-function lineOf(table: BlockTable, row: object, o: Origin): string {
-  const text = jsonOf(row)
-  const origin =
-    `"origin_partition":${o.origin_partition},"origin_generation":${o.origin_generation},` +
-    `"origin_sequence":${o.origin_sequence},"origin_frame":${o.origin_frame},"origin_index":${o.origin_index}`
-  // First writings of a row: no move made them, and a replay's rows outrank those that it replaces.
-  const signed =
-    table === 'events' ? `,"move_id":"${NIL_UUID}","version":${versionOf(row as EventRow, o)},"sign":1` : ''
-  return `${text.slice(0, -1)},${origin}${signed}}\n`
-}
-
 /**
- * The version of a row: its generation (exact in a double up to 2^21) and, where the events of one identity may be written from
- * several positions, the position. A call's later report writes the same event ids at the same times as the one it replaces; with
- * one version for both, a merge would be free to fold the reversal of the old row with the new one.
+ * What stands for a block with a row that no column can hold: never sent, refused as if the store had said so. It begins with zero, as
+ * no block does: one without columns is none.
  */
-function versionOf({ source }: EventRow, { origin_generation, origin_sequence }: Origin): number {
-  return origin_generation * 2 ** 32 + (source === 'voice' ? origin_sequence % 2 ** 32 : 0)
+function unfitBody(reason: string): Uint8Array<ArrayBuffer> {
+  return new Uint8Array(Buffer.from(`\0${reason}`))
 }
 
-/** JSON text whose strings are all well-formed: ClickHouse refuses a row with half of a surrogate pair. */
-function jsonOf(row: object): string {
-  const text = JSON.stringify(row)
-  // JSON.stringify writes lone surrogates, and only them, as \ud8xx..\udfxx.
-  if (!/\\ud[89a-f]/.test(text)) return text
-  return JSON.stringify(row, (_key, value: unknown) => {
-    if (typeof value === 'string') return value.toWellFormed()
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
-    return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key.toWellFormed(), inner]))
-  })
+/** Why a body can never be stored; undefined for one that may be sent. */
+export function unfitReason(body: Uint8Array): string | undefined {
+  return body[0] === 0 ? Buffer.from(body.subarray(1)).toString() : undefined
 }

@@ -6,7 +6,7 @@ import type { ClickHouseSettings } from '@clickhouse/client'
 import { NIL_UUID } from '#proto/ids.ts'
 import type { BlockTable } from '#proto/rows.ts'
 import type { Store } from '#store/client.ts'
-import { BODY_FORMAT } from './encoder.ts'
+import { BODY_FORMAT, unfitReason } from './encoder.ts'
 import type { Counted, Scope } from './protocol.ts'
 
 const ABOVE_ANY_BLOCK = 1_000_000_000
@@ -62,6 +62,8 @@ export async function insertBody(
   store: Store,
   options: { table: BlockTable; token: string; body: Uint8Array; signal: AbortSignal },
 ): Promise<InsertOutcome> {
+  const unfit = unfitReason(options.body)
+  if (unfit !== undefined) return { is: 'refused', error: new Error(unfit) }
   try {
     await post(store, `INSERT INTO ${options.table} FORMAT ${BODY_FORMAT}`, options.body, {
       query_id: queryIdOf(store, options.token),
@@ -220,6 +222,8 @@ export async function probeBody(
   body: Uint8Array,
   signal: AbortSignal,
 ): Promise<InsertOutcome> {
+  const unfit = unfitReason(body)
+  if (unfit !== undefined) return { is: 'refused', error: new Error(unfit) }
   try {
     const columns = await store.read<{ name: string; type: string }>(
       'SELECT name, type FROM system.columns WHERE database = {database:String} AND table = {table:String} ORDER BY position',

@@ -6,7 +6,7 @@ import type { Store } from '#store/client.ts'
 import { bisect } from './bisect.ts'
 import { Stopped } from './cursor.ts'
 import type { BlockEncoder } from './encoder.ts'
-import { createJsonEncoder } from './encoder.ts'
+import { createEncoder } from './encoder.ts'
 import { probeBody } from './insert.ts'
 import { scopeOf } from './lanes.ts'
 import { Backoff } from './outage.ts'
@@ -78,7 +78,7 @@ function messageOf(error: unknown): string {
 
 /** A row that any table of this build takes. */
 function controlBody(table: BlockTable): Uint8Array {
-  const encoder = createJsonEncoder()
+  const encoder = createEncoder()
   addControl[table](encoder)
   return (encoder.finish()[0] as { body: Uint8Array }).body
 }

@@ -6,7 +6,7 @@ import { Piscina } from 'piscina'
 import type { BlockInput, DeadLetter, Parsers } from './block.ts'
 import { encodeRange, NewerEnvelope, parseRange } from './block.ts'
 import type { EncodedBlock } from './encoder.ts'
-import { createJsonEncoder } from './encoder.ts'
+import { createEncoder } from './encoder.ts'
 import type { OrdinalRun } from './protocol.ts'
 
 /** A task. */
@@ -50,7 +50,7 @@ export function createWorker(use: Parsers): (task: WorkerTask) => Promise<Worker
       port.postMessage(parsed.prints)
       const [judged] = (await answer) as [readonly OrdinalRun[]]
       const resumedAt = performance.now()
-      const blocks = encodeRange(parsed, input, repeats ?? judged, createJsonEncoder())
+      const blocks = encodeRange(parsed, input, repeats ?? judged, createEncoder())
       const workMs = parsedAt - startedAt + (performance.now() - resumedAt)
       const { dead, classes, readings, unpriced, units } = parsed
       return moved({ blocks, dead, units: units.length, classes, readings, unpriced, workMs })

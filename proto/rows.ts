@@ -1,5 +1,5 @@
-// The rows parley stores: names and meaning of every column, as written by the processors (JSONEachRow) and read by queries.
-// store/migrations/ declares the same columns; a test compares the two.
+// The rows parley stores: names and meaning of every column, as written by the processors (columns of Native blocks) and read by queries.
+// store/migrations/ and processors/columns/tables.ts declare the same columns; tests compare them.
 
 /** What an event is. `agent` is an agent turn (`primitive_type` "" in answers). */
 export type EventKind = 'agent' | 'llm' | 'tool' | 'resource' | 'prompt' | 'other'

@@ -1,6 +1,6 @@
 // Numbers that senders write in many ways -> the integers that are stored. Anything that is no amount is null, never 0.
 
-/** Largest stored amount: a row travels as JSON, whose integers are doubles. */
+/** Largest stored amount: every whole number up to it is a double. */
 const MAX = Number.MAX_SAFE_INTEGER
 
 /** A finite number ≥ 0, also from text. */

@@ -1,7 +1,7 @@
 // Rows of odd bodies, in the real store: all of them are taken, and what is read back is what was meant.
 import t from 'tap'
 import { freshDatabase } from '#test/rig.ts'
-import { createJsonEncoder } from '../encoder.ts'
+import { createEncoder } from '../encoder.ts'
 import { insertBody } from '../insert.ts'
 import type { Unit } from '../outcome.ts'
 import { context, json } from './fixture.ts'
@@ -30,7 +30,7 @@ function oddUnits(): Unit[] {
 
 t.test('the store takes every row of odd bodies and gives it back unchanged', async t => {
   const { store } = await freshDatabase(t)
-  const encoder = createJsonEncoder()
+  const encoder = createEncoder()
   const units = oddUnits()
   const events = units.flatMap(unit => unit.events)
   t.ok(events.length > BODIES / 4, `${events.length} events`)

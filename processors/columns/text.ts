@@ -1,0 +1,170 @@
+// Columns of text: String, and LowCardinality(String) with its dictionary. What a JavaScript string cannot say in UTF-8 (half of a
+// surrogate pair) becomes U+FFFD.
+import { Bytes, type Column, varintBytes, Words, writeCount64, writeVarint } from './column.ts'
+
+/** Up to here a loop over the characters beats the call into the runtime (measured: bench/cases/process.ts). */
+const SHORT = 24
+const LONG = 4096
+/** Room for the length before the text, and for the guess of it. */
+const LENGTH_BYTES = 10
+
+/** UTF-8 texts, each behind its length. */
+export class TextColumn implements Column {
+  readonly type = 'String'
+  #rows = 0
+  readonly #bytes = new Bytes()
+
+  get rows(): number {
+    return this.#rows
+  }
+
+  add(text: string): void {
+    const bytes = this.#bytes
+    const { length } = text
+    this.#rows++
+    // A character takes at most three bytes; a long text is measured rather than given three times its room.
+    bytes.reserve((length < LONG ? length * 3 : Buffer.byteLength(text)) + LENGTH_BYTES)
+    const at = bytes.length
+    if (length <= SHORT && writeAscii(bytes.data, at, text)) {
+      bytes.length = at + 1 + length
+      return
+    }
+    // Room for the length as if all were ASCII; what is longer is moved.
+    const guess = varintBytes(length)
+    const size = bytes.data.write(text, at + guess, 'utf8')
+    const prefix = varintBytes(size)
+    if (prefix !== guess) bytes.data.copyWithin(at + prefix, at + guess, at + guess + size)
+    writeVarint(bytes.data, at, size)
+    bytes.length = at + prefix + size
+  }
+
+  /** Where the column stands, to go back to. */
+  mark(): { readonly rows: number; readonly length: number } {
+    return { rows: this.#rows, length: this.#bytes.length }
+  }
+
+  /** Forgets what was added since `mark`. */
+  rewind({ rows, length }: { readonly rows: number; readonly length: number }): void {
+    this.#rows = rows
+    this.#bytes.length = length
+  }
+
+  byteLength(): number {
+    return this.#bytes.length
+  }
+
+  write(into: Uint8Array, at: number): number {
+    return this.#bytes.write(into, at)
+  }
+
+  clear(): void {
+    this.#rows = 0
+    this.#bytes.clear()
+  }
+}
+
+/** Writes a short text with its length; false when a character is not ASCII. */
+function writeAscii(data: Uint8Array, at: number, text: string): boolean {
+  const { length } = text
+  for (let i = 0; i < length; i++) {
+    const code = text.charCodeAt(i)
+    if (code > 127) return false
+    data[at + 1 + i] = code
+  }
+  data[at] = length
+  return true
+}
+
+/** Layout of a dictionary: the keys come with the block, no dictionary from before is used. */
+const SHARED_DICTIONARIES = 1
+const OWN_KEYS = 0x600
+
+/** Texts that are often the same: a dictionary in the order of first use, and an index a row. */
+export class DictionaryColumn implements Column {
+  readonly type = 'LowCardinality(String)'
+  readonly #keys = new TextColumn()
+  readonly #known = new Map<string, number>()
+  readonly #indexes = new Words()
+  #last = ''
+  #lastIndex = -1
+
+  get rows(): number {
+    return this.#indexes.length
+  }
+
+  add(text: string): void {
+    if (text !== this.#last || this.#lastIndex < 0) {
+      this.#lastIndex = this.#known.get(text) ?? this.#learn(text)
+      this.#last = text
+    }
+    this.#indexes.reserve(1)
+    this.#indexes.data[this.#indexes.length++] = this.#lastIndex
+  }
+
+  #learn(text: string): number {
+    // Two malformed texts may be the same in UTF-8.
+    const whole = text.toWellFormed()
+    let index = this.#known.get(whole)
+    if (index === undefined) {
+      index = this.#keys.rows
+      this.#keys.add(whole)
+      this.#known.set(whole, index)
+    }
+    return index
+  }
+
+  /** Takes back all rows but the first `rows`; the dictionary keeps what it learned. */
+  rewind(rows: number): void {
+    this.#indexes.length = rows
+  }
+
+  #indexWidth(): 1 | 2 | 4 {
+    return this.#keys.rows <= 256 ? 1 : this.#keys.rows <= 65_536 ? 2 : 4
+  }
+
+  byteLength(): number {
+    return 8 + this.bodyLength()
+  }
+
+  write(into: Uint8Array, at: number): number {
+    return this.writeBody(into, this.writePrefix(into, at))
+  }
+
+  /** The version, which stands before everything else where the column is a part of another one. */
+  writePrefix(into: Uint8Array, at: number): number {
+    return writeCount64(into, at, SHARED_DICTIONARIES)
+  }
+
+  bodyLength(): number {
+    // A column without rows has no body.
+    return this.rows === 0 ? 0 : 24 + this.#keys.byteLength() + this.rows * this.#indexWidth()
+  }
+
+  writeBody(into: Uint8Array, at: number): number {
+    if (this.rows === 0) return at
+    const width = this.#indexWidth()
+    let position = writeCount64(into, at, OWN_KEYS + (width >> 1))
+    position = writeCount64(into, position, this.#keys.rows)
+    position = this.#keys.write(into, position)
+    position = writeCount64(into, position, this.rows)
+    const { data, length } = this.#indexes
+    for (let i = 0; i < length; i++) {
+      const index = data[i] as number
+      into[position++] = index & 255
+      if (width > 1) into[position++] = (index >>> 8) & 255
+      if (width > 2) {
+        into[position++] = (index >>> 16) & 255
+        into[position++] = index >>> 24
+      }
+    }
+    return position
+  }
+
+  clear(): void {
+    this.#keys.clear()
+    this.#known.clear()
+    this.#indexes.clear()
+    this.#last = ''
+    this.#lastIndex = -1
+  }
+}
