@@ -49,7 +49,8 @@ export const errors = {
   QRY_NOT_FOUND: { status: 404, text: 'Not found' },
   QRY_PAYLOAD_GONE: { status: 404, text: 'The payload of the event is no longer held' },
   QRY_STORE_FAILED: { status: 500, text: 'The store could not answer' },
-  QRY_LIMIT: { status: 500, text: 'The question takes more time or memory than it may; ask for less' },
+  QRY_LIMIT: { status: 500, text: 'The question takes more time, memory or rows than it may; ask for less' },
+  QRY_RATE: { status: 429, text: 'The organization reads more rows than it may; ask again later' },
   QRY_UNREACHABLE: { status: 502, text: 'The dashboard API does not answer for the moment' },
   QRY_CANCELLED: { status: 0, text: 'The client went away before the answer' },
   // dead letters (reasons a stored payload became no row)

@@ -21,6 +21,16 @@ export const querySettings = {
     min: 64,
     max: 1024 * 1024,
   }),
+  maxRows: integer('PARLEY_QUERY_MAX_ROWS', 'rows one store query may read; 0 = no limit', {
+    default: 2_000_000_000,
+    min: 0,
+    max: Number.MAX_SAFE_INTEGER,
+  }),
+  organizationRows: integer(
+    'PARLEY_QUERY_ORGANIZATION_ROWS',
+    'rows a minute that store queries of one organization may read at one query node; beyond, it is told to come back. 0 = no limit',
+    { default: 0, min: 0, max: Number.MAX_SAFE_INTEGER },
+  ),
   connections: integer('PARLEY_QUERY_STORE_CONNECTIONS', 'store queries that run at once', {
     default: 16,
     min: 1,

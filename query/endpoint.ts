@@ -220,7 +220,7 @@ const OF_BODIES: readonly ErrorCode[] = [
   'REQ_JSON_INVALID',
   'REQ_TYPE_UNSUPPORTED',
 ]
-const OF_STORE: readonly ErrorCode[] = ['QRY_STORE_FAILED', 'QRY_LIMIT']
+const OF_STORE: readonly ErrorCode[] = ['QRY_STORE_FAILED', 'QRY_LIMIT', 'QRY_RATE']
 
 /** Every code that an endpoint may answer. */
 export function codesOf(endpoint: Endpoint): readonly ErrorCode[] {

@@ -226,7 +226,7 @@ export async function startNode(t: Teardown, options: { routes?: readonly Endpoi
     }),
     openReader: createReaders({
       store: db.store,
-      limits: { maxSeconds: 20, maxMemoryMb: 1024, organizationQueries: 8 },
+      limits: { maxSeconds: 20, maxMemoryMb: 1024, maxRows: 0, organizationQueries: 8, organizationRows: 0 },
       metrics,
       log: silentLog,
     }),

@@ -10,6 +10,7 @@ import { BOUNDS_SQL } from './reads/conversation-facts.ts'
 import { CORRECTED_CONVERSATIONS, CORRECTED_DAYS, conversationPageSql } from './reads/conversation-page.ts'
 import { EVENT_BY_ID, EVENTS_BY_KEY } from './reads/events.ts'
 import { FIRST_DAY_SQL } from './reads/first-day.ts'
+import { TRACE_BOUNDS } from './reads/ids.ts'
 import { BUCKET_BOUND, CONVERSATION_BOUNDS } from './reads/log-keys.ts'
 import { bucketCountsSql, dayConversationsSql } from './reads/metrics.ts'
 import { conversationCostsSql } from './reads/summary-costs.ts'
@@ -33,6 +34,7 @@ const parameters = {
   corrected: [] as string[],
   conversation: '00000000-0000-4000-8000-000000000007',
   conversations: ['00000000-0000-4000-8000-000000000007'],
+  trace: '00000000-0000-4000-8000-000000000008',
   event: '00000000-0000-4000-8000-000000000009',
   events: ['00000000-0000-4000-8000-000000000009'],
   hours: ['2026-06-10 08:00:00'],
@@ -123,6 +125,10 @@ t.test('conversations of a user come from the aggregate by conversation and the 
   )
   const page = projections(await plan(conversationPageSql(userCondition('u2'), 'newest', PLAIN, PAGE)))
   t.strictSame(page, ['conversations_daily'])
+})
+
+t.test('a trace is looked for in the granules that may hold it', async t => {
+  t.match(await plan(TRACE_BOUNDS), /Name: trace_ids/)
 })
 
 t.test('rows of a page are read from the granules of their hours and conversations', async t => {

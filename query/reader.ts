@@ -7,6 +7,7 @@ import { ParleyError } from '#proto/errors.ts'
 import type { Log } from '#runtime/log.ts'
 import type { Metrics } from '#runtime/metrics.ts'
 import type { Parameter, Store } from '#store/client.ts'
+import { createAllowance } from './allowance.ts'
 import { createShares } from './shares.ts'
 
 /** Values bound to a query's `{name:Type}` placeholders. */
@@ -17,17 +18,23 @@ export interface Reader {
   /**
    * Rows of a query. `{organization:UUID}` is bound by the reader; every table that the text names must be narrowed by it.
    * `question` names the query in metrics.
-   * @throws ParleyError QRY_LIMIT, QRY_STORE_FAILED, or QRY_CANCELLED when the client went away.
+   * @throws ParleyError QRY_LIMIT, QRY_RATE, QRY_STORE_FAILED, or QRY_CANCELLED when the client went away.
    */
   read<T>(question: string, sql: string, parameters?: Parameters, settings?: ClickHouseSettings): Promise<T[]>
+  /** The same, whose reads all end together: as long from now as one query may take. What comes too late is QRY_LIMIT. */
+  bounded(): Reader
 }
 
 /** What one store query may take. */
 export interface ReaderLimits {
   readonly maxSeconds: number
   readonly maxMemoryMb: number
+  /** Rows that it may read; 0 = no limit. */
+  readonly maxRows: number
   /** Queries of one organization that run at once. */
   readonly organizationQueries: number
+  /** Rows a minute that one organization may read; 0 = no limit. */
+  readonly organizationRows: number
 }
 
 /** Rows and bytes of one result: above any page, below what would hurt this process. */
@@ -58,12 +65,15 @@ export function createReaders(deps: { store: Store; limits: ReaderLimits; metric
   const failed = deps.metrics.counter('query_store_failed_total', 'store queries that failed', ['reason'])
   const settings = settingsOf(deps.limits)
   const shares = createShares(deps.limits.organizationQueries)
+  const allowance = createAllowance(deps.limits.organizationRows)
   const waiting = deps.metrics.gauge('query_store_waiting', "store queries that wait for their organization's turn")
   waiting.set(0)
 
-  return (organization, signal) => ({
+  const open = (organization: string, signal: AbortSignal): Reader => ({
+    bounded: () => open(organization, AbortSignal.any([signal, AbortSignal.timeout(deps.limits.maxSeconds * 1000)])),
     read: async <T>(question: string, sql: string, parameters: Parameters = {}, more: ClickHouseSettings = {}) => {
       requireNarrowed(question, sql)
+      allowance.require(organization)
       const end = seconds.startTimer({ question })
       try {
         const running = shares.run(organization, signal, () =>
@@ -72,16 +82,18 @@ export function createReaders(deps: { store: Store; limits: ReaderLimits; metric
             settings: { ...settings, ...more },
             signal,
             queryId: randomUUID(),
+            onRows: rows => allowance.spend(organization, rows),
           }),
         )
         waiting.set(shares.waiting())
         return await running
       } catch (error) {
-        if (signal.aborted) {
+        const late = signal.aborted && (signal.reason as Error).name === 'TimeoutError'
+        if (signal.aborted && !late) {
           cancelled.inc()
           throw new ParleyError('QRY_CANCELLED', question, { cause: error })
         }
-        const limit = error instanceof ClickHouseError && LIMIT_CODES.has(error.code)
+        const limit = late || (error instanceof ClickHouseError && LIMIT_CODES.has(error.code))
         failed.inc({ reason: limit ? 'limit' : 'error' })
         deps.log.warn({ err: error, question, organization }, 'a store query failed')
         throw new ParleyError(limit ? 'QRY_LIMIT' : 'QRY_STORE_FAILED', undefined, { cause: error })
@@ -91,6 +103,7 @@ export function createReaders(deps: { store: Store; limits: ReaderLimits; metric
       }
     },
   })
+  return open
 }
 
 function settingsOf(limits: ReaderLimits): ClickHouseSettings {
@@ -101,6 +114,8 @@ function settingsOf(limits: ReaderLimits): ClickHouseSettings {
     max_execution_time: limits.maxSeconds,
     timeout_overflow_mode: 'throw',
     max_memory_usage: String(limits.maxMemoryMb * 1024 * 1024),
+    max_rows_to_read: String(limits.maxRows),
+    read_overflow_mode: 'throw',
     max_result_rows: String(RESULT_MAX_ROWS),
     max_result_bytes: String(RESULT_MAX_BYTES),
     result_overflow_mode: 'throw',

@@ -190,6 +190,16 @@ t.test('limits, defects and writes are a 500 that tells nothing of the inside', 
   await f('/test/writing', /^The store could not answer$/)
 })
 
+t.test('the engine says how many rows a query read', async t => {
+  let rows = 0
+  const settings = { http_wait_end_of_query: 1 } as const
+  const onRows = (read: number): void => {
+    rows = read
+  }
+  await node.db.store.read('SELECT max(number) FROM numbers(100000)', { settings, onRows })
+  t.ok(rows >= 100_000, String(rows))
+})
+
 t.test('requests are counted by endpoint and status', async t => {
   await ask('POST', '/dashboard/api/event-io', { headers, body: { event_id: 'x' } })
   const text = await node.metrics.registry.metrics()

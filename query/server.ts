@@ -30,6 +30,8 @@ export interface Server {
 
 /** How long running requests may go on after the stop was asked for. */
 const DRAIN_MS = 4_000
+/** An allowance comes back evenly over a minute. */
+const RETRY_AFTER_S = 10
 const METHODS: readonly HTTPMethods[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 /** Ids from a proxy in front are kept when they are harmless in a log. */
 const REQUEST_ID = /^[\w.:-]{1,100}$/
@@ -197,6 +199,7 @@ function answerError(log: Log, error: unknown, request: FastifyRequest, reply: F
   // Nobody is left to read it.
   if (known.code === 'QRY_CANCELLED') return reply.code(499).send()
   if (known.status >= 500) log.error({ err: error, request: request.id, path: request.url }, 'a request failed')
+  if (known.status === 429) reply.header('retry-after', RETRY_AFTER_S)
   if (known.status === 401) reply.header('www-authenticate', 'Bearer')
   // The detail of a 5xx is for the log.
   const text = known.status >= 500 ? errors[known.code].text : known.message

@@ -24,6 +24,8 @@ export interface ReadOptions {
   readonly settings?: ClickHouseSettings
   readonly signal?: AbortSignal
   readonly queryId?: string
+  /** Told how many rows the engine read for it, where the engine says so. */
+  readonly onRows?: (rows: number) => void
 }
 
 /** The store's client. */
@@ -37,6 +39,12 @@ export interface Store {
   readonly client: ClickHouseClient
   ping(): Promise<boolean>
   close(): Promise<void>
+}
+
+/** Rows that a query read, from the header in which the engine sums it up; 0 when it doesn't. */
+function rowsOf(summary: string | string[] | undefined): number {
+  if (typeof summary !== 'string') return 0
+  return Number((JSON.parse(summary) as { read_rows?: string }).read_rows ?? 0)
 }
 
 /** Opens a client; connects on first use. */
@@ -72,6 +80,7 @@ export function createStore(options: StoreOptions): Store {
       const bound = inPieces(sql, o.parameters ?? {})
       const options = common({ ...o, parameters: bound.parameters })
       const result = await client.query({ query: bound.sql, format: 'JSONEachRow', ...options })
+      o.onRows?.(rowsOf(result.response_headers['x-clickhouse-summary']))
       return result.json<T>()
     },
     command: async (sql, o = {}) => {

@@ -21,7 +21,9 @@ export const commandCenterSummary = endpoint({
   about: 'The bodies of dashboard, user-stories, errors and tool-stats in one call; what fails is left out and named.',
   request: QueryFilters,
   response: CommandCenterSummary,
-  work: async (call, request) => {
+  work: async (asked, request) => {
+    // One deadline for all four: a page that shows them together must not wait for the slowest one's last query.
+    const call: Call = { ...asked, reader: asked.reader.bounded() }
     const failed: ('user_stories' | 'errors' | 'tool_stats')[] = []
     const part = async <T, E>(name: (typeof failed)[number], reading: Promise<T>, empty: E): Promise<T | E> => {
       const missing = createMissing(call)

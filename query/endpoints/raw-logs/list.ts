@@ -1,16 +1,16 @@
 // POST /dashboard/api/raw-logs: captured events, newest first.
 import { IO_PREVIEW_MAX_BYTES, RawLogsRequest, RawLogsResponse } from '#proto/dashboard/raw-logs.ts'
 import type { BaseFilters, EventRow } from '#proto/dashboard/shared.ts'
-import { isUuid } from '#proto/ids.ts'
 import { eventHead, NO_TEXTS, previewOf } from '../../answers.ts'
 import type { Call } from '../../endpoint.ts'
 import { endpoint } from '../../endpoint.ts'
-import { andAll } from '../../filters.ts'
+import { allOf, andAll, NOTHING } from '../../filters.ts'
 import type { Slice } from '../../page.ts'
 import { pageOf, sliceOf } from '../../page.ts'
 import { boundsOf } from '../../reads/conversation-facts.ts'
 import type { EventKey, EventRecord } from '../../reads/events.ts'
 import { findEvent, positionOf, readEvents } from '../../reads/events.ts'
+import { findBySentId, findTrace, uuidOf } from '../../reads/ids.ts'
 import { readLogKeys } from '../../reads/log-keys.ts'
 import type { SessionState } from '../../reads/sessions.ts'
 import { readSessions } from '../../reads/sessions.ts'
@@ -98,36 +98,50 @@ export function pageKeys(
 /** Keys of a slice of what the filters let through, newest first. */
 export async function keysOf(call: Call, request: LogFilters & BaseFilters, slice: Slice): Promise<EventKey[]> {
   const { search_query, ...others } = request
-  if (search_query !== undefined && isUuid(search_query)) {
-    const found = await keysOfId(call, others, search_query.toLowerCase(), slice)
-    if (found !== null) return found
-  }
-  return keysIn(call, request, windowOf(request, call.nowMs), slice)
+  const found = search_query ? await keysOfId(call, others, search_query, slice) : null
+  return found ?? keysIn(call, request, windowOf(request, call.nowMs), slice)
 }
 
-function keysIn(call: Call, request: LogFilters & BaseFilters, window: Window, slice: Slice): Promise<EventKey[]> {
+function keysIn(
+  call: Call,
+  request: LogFilters & BaseFilters,
+  window: Window,
+  slice: Slice,
+  more = NOTHING,
+): Promise<EventKey[]> {
   return readLogKeys(call.reader, {
     window,
-    conditions: logConditions(request),
+    conditions: allOf(logConditions(request), more),
     conversation: request.conversation_id,
     slice,
     nowMs: call.nowMs,
   })
 }
 
-/** What an id that was searched for names, whatever its time: an event, or all of a conversation; null when it names neither. */
+/** What an id that was searched for names, whatever its time: an event, or all of a conversation or trace; null when it names none. */
 async function keysOfId(
   call: Call,
   request: LogFilters & BaseFilters,
-  id: string,
+  text: string,
   slice: Slice,
 ): Promise<EventKey[] | null> {
-  if ((await findEvent(call.reader, id)) !== undefined) {
+  const { reader } = call
+  const ofConversation = (id: string): Promise<EventKey[]> | EventKey[] => {
+    const asked = request.conversation_id?.toLowerCase() ?? id
+    return asked === id ? keysIn(call, { ...request, conversation_id: id }, windowFrom(0), slice) : []
+  }
+  const id = uuidOf(text)
+  if (id === null) {
+    const conversation = await findBySentId(reader, text)
+    return conversation === undefined ? null : ofConversation(conversation)
+  }
+  if ((await findEvent(reader, id)) !== undefined) {
     return slice.after === undefined && slice.offset === 0 ? oneKey(call, { ...request, page: 1 }, id) : []
   }
-  if ((await boundsOf(call.reader, [id])) === null) return null
-  const conversation = request.conversation_id?.toLowerCase() ?? id
-  return conversation === id ? keysIn(call, { ...request, conversation_id: id }, windowFrom(0), slice) : []
+  if ((await boundsOf(reader, [id])) !== null) return ofConversation(id)
+  const trace = await findTrace(reader, id)
+  const ofTrace = { sql: ['trace_id = {trace:UUID}'], parameters: { trace: id } }
+  return trace === null ? null : keysIn(call, request, trace, slice, ofTrace)
 }
 
 /** The key of one event, whatever its time, when it passes the other filters; it is all of page one. */

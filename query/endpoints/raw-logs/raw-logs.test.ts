@@ -1,5 +1,5 @@
 import t from 'tap'
-import { id } from '../../fixture.ts'
+import { id, insertSessions, storedSession } from '../../fixture.ts'
 import { CALL, CHAT, LONG_INPUT, startDataNode, TRACE } from '../../fixture-data.ts'
 
 const node = await startDataNode(t)
@@ -132,6 +132,9 @@ t.test('an event id is found whatever the time range, and the other filters stil
 t.test('search ignores case and looks into names, ids, previews and whole texts', async t => {
   const f = async (search_query: string, expected: number[]): Promise<void> =>
     void t.strictSame(await ids({ search_query }), expected, search_query)
+  const sent = { organization: node.a.organization, conversation_id: CALL, session_id: 'call_of_26th_may' }
+  const named = { ...sent, session_id: `${sent.session_id}_0001` }
+  await insertSessions(node.db.store, [storedSession({ ...named, at: '2026-05-26T10:04:00.000Z' })])
   await f('my ORDER', [1])
   await f('on its WAY', [1])
   await f('THE NEEDLE', [2])
@@ -143,6 +146,11 @@ t.test('search ignores case and looks into names, ids, previews and whole texts'
   t.strictSame(await ids({ search_query: CALL, page_size: 1, page: 2 }), [20], 'an id is found whatever its time')
   t.strictSame(await ids({ search_query: CALL, success: false }), [])
   t.strictSame(await ids({ search_query: id(20), conversation_id: CHAT }), [])
+  const ancient = (search_query: string) => ids({ search_query, time_range: '1min' })
+  t.strictSame(await ancient('AAAAAAAABBBB4CCC8DDDEEEEEEEEEEEE'), [34, 33, 32, 31, 30], 'a trace')
+  t.strictSame(await ancient('aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee'), [34, 33, 32, 31, 30])
+  t.strictSame(await ancient(named.session_id), [21, 20], 'an id as it was sent')
+  t.strictSame(await ancient(sent.session_id), [], 'and nothing that it begins with')
   await f('MY-session', [34, 33, 32, 31, 30])
   await f('GRACE', [34, 33, 32, 31, 30])
   await f('aaaaaaaabbbb4ccc', [34, 33, 32, 31, 30])

@@ -23,6 +23,7 @@ async function stories(body?: unknown): Promise<string[]> {
 /** Reads of an organization without a request; questions in `failing` fail. */
 function readerOf(organization: string, failing: ReadonlySet<string> = new Set()): Reader {
   return {
+    bounded: () => readerOf(organization, failing),
     read: async <T>(question: string, sql: string, parameters = {}) => {
       if (failing.has(question)) throw new ParleyError('QRY_STORE_FAILED')
       return db.store.read<T>(sql, { parameters: { ...parameters, organization } })

@@ -1,0 +1,113 @@
+// Limits of reads: one deadline for several, rows a minute, and who is told what. The store here answers when it is told to.
+import t from 'tap'
+import type { ErrorCode } from '#proto/errors.ts'
+import { isParleyError } from '#proto/errors.ts'
+import { createMetrics } from '#runtime/metrics.ts'
+import type { ReadOptions, Store } from '#store/client.ts'
+import { silentLog } from '#test/rig.ts'
+import { createAllowance } from './allowance.ts'
+import type { Reader, ReaderLimits } from './reader.ts'
+import { createReaders } from './reader.ts'
+
+const LIMITS: ReaderLimits = {
+  maxSeconds: 1,
+  maxMemoryMb: 64,
+  maxRows: 1000,
+  organizationQueries: 2,
+  organizationRows: 0,
+}
+
+// The timer of a deadline keeps no process alive, and nothing else runs here.
+const awake = setInterval(() => undefined, 1000)
+t.teardown(() => clearInterval(awake))
+
+function readerOver(read: (options: ReadOptions) => Promise<unknown[]>, signal: AbortSignal, limits = LIMITS): Reader {
+  const store = { read: async (_sql: string, options: ReadOptions) => read(options) } as unknown as Store
+  return createReaders({ store, limits, metrics: createMetrics('query'), log: silentLog })('o', signal)
+}
+
+/** A query that runs until it is cancelled. */
+const endless = ({ signal }: ReadOptions): Promise<unknown[]> =>
+  new Promise((_resolve, reject) => {
+    signal?.addEventListener('abort', () => reject(new Error('aborted')), { once: true })
+    if (signal?.aborted) reject(new Error('aborted'))
+  })
+
+async function codeOf(reading: Promise<unknown>): Promise<ErrorCode | 'none'> {
+  try {
+    await reading
+    return 'none'
+  } catch (error) {
+    if (isParleyError(error)) return error.code
+    throw error
+  }
+}
+
+t.test('reads under one deadline end together, those that wait for their turn as well', async t => {
+  const reader = readerOver(endless, new AbortController().signal).bounded()
+  const codes = await Promise.all([1, 2, 3].map(n => codeOf(reader.read(`question_${n}`, 'SELECT 1'))))
+  t.strictSame(codes, ['QRY_LIMIT', 'QRY_LIMIT', 'QRY_LIMIT'])
+  t.equal(await codeOf(reader.read('later', 'SELECT 1')), 'QRY_LIMIT', 'nothing begins after it')
+})
+
+t.test('a client that leaves is no deadline', async t => {
+  const controller = new AbortController()
+  const whole = readerOver(endless, controller.signal, { ...LIMITS, maxSeconds: 600 })
+  const codes = [whole, whole.bounded()].map(reader => codeOf(reader.read('question', 'SELECT 1')))
+  controller.abort()
+  t.strictSame(await Promise.all(codes), ['QRY_CANCELLED', 'QRY_CANCELLED'])
+})
+
+t.test('limits go along with every query', async t => {
+  let settings: ReadOptions['settings']
+  const reader = readerOver(async options => {
+    settings = options.settings
+    return []
+  }, new AbortController().signal)
+  await reader.read('question', 'SELECT 1')
+  t.match(settings, { readonly: '2', max_execution_time: 1, max_rows_to_read: '1000', read_overflow_mode: 'throw' })
+})
+
+t.test('who has read more rows than it may is told so, until some have come back', async t => {
+  let nowMs = 0
+  const allowance = createAllowance(600, () => nowMs)
+  const f = (organization: string, code: ErrorCode | 'none'): void => {
+    let found: ErrorCode | 'none' = 'none'
+    try {
+      allowance.require(organization)
+    } catch (error) {
+      if (isParleyError(error)) found = error.code
+    }
+    t.equal(found, code, `${organization} at ${nowMs} ms`)
+  }
+  f('a', 'none')
+  allowance.spend('a', 500)
+  f('a', 'none')
+  allowance.spend('a', 200)
+  f('a', 'QRY_RATE')
+  f('b', 'none')
+  nowMs = 9_000
+  f('a', 'QRY_RATE')
+  nowMs = 11_000
+  f('a', 'none')
+  nowMs = 1_000_000
+  f('a', 'none')
+  allowance.spend('a', 600)
+  f('a', 'QRY_RATE')
+  t.doesNotThrow(() => createAllowance(0).require('a'))
+})
+
+t.test('rows that the engine says it read are counted for the organization', async t => {
+  const limits = { ...LIMITS, organizationRows: 100 }
+  const signal = new AbortController().signal
+  const reader = readerOver(
+    async ({ onRows }) => {
+      onRows?.(1_000_000)
+      return []
+    },
+    signal,
+    limits,
+  )
+  t.equal(await codeOf(reader.read('question', 'SELECT 1')), 'none', 'the first one is known when it has ended')
+  t.equal(await codeOf(reader.read('question', 'SELECT 1')), 'QRY_RATE')
+})
