@@ -11,6 +11,7 @@ import { createAuthenticator } from './auth.ts'
 import type { Endpoint } from './endpoint.ts'
 import { createRunner } from './endpoint.ts'
 import type { Answer } from './fixture.ts'
+import type { Reader } from './reader.ts'
 import { routes as allRoutes } from './routes.ts'
 import { startServer } from './server.ts'
 
@@ -27,6 +28,8 @@ export interface ControlNode {
   ): Promise<Answer>
 }
 
+const noReader: Reader = { read: async () => [], bounded: () => noReader }
+
 /** Starts it; every answer is compared with its schema unless its routes are the test's own. */
 export async function startControlNode(
   t: Teardown,
@@ -38,7 +41,7 @@ export async function startControlNode(
   t.teardown(() => view.close())
   const bind = createRunner({
     authenticator: createAuthenticator(view, { onKey: createKeyUse({ records, view, log: silentLog }) }),
-    openReader: () => ({ read: async () => [] }),
+    openReader: () => noReader,
     control: { records, view },
     rejects,
     stored: undefined as never,
