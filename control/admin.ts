@@ -127,28 +127,33 @@ export async function createApiKey(
   return { key, record }
 }
 
-/** Makes the key pair that signs bearer tokens. */
-export async function createSigningKey(control: KV): Promise<SigningKey> {
+/** Makes a key pair that signs bearer tokens. */
+export async function createSigningKey(control: KV, nowMs = Date.now()): Promise<SigningKey> {
   const { privateKey } = await generateKeyPair('ES256', { extractable: true })
   const key: SigningKey = {
     kid: randomUUID(),
     alg: 'ES256',
     jwk: { ...(await exportJWK(privateKey)) },
-    created_at: new Date().toISOString(),
+    created_at: new Date(nowMs).toISOString(),
   }
   await control.create(signingKeyKey(key.kid), JSON.stringify(key))
   return key
 }
 
-/** A bearer token for a user, with the organization as its choice. `lifetimeS` in seconds. */
+/** A bearer token for a user, with the organization as its choice; with a sign-in it ends when that does. `lifetimeS` in seconds. */
 export async function signToken(
   key: SigningKey,
-  claims: { user: User; organization: string },
+  claims: { user: User; organization: string | undefined; session?: string },
   lifetimeS: number,
 ): Promise<string> {
-  return new SignJWT({ email: claims.user.email, org_id: claims.organization })
+  const { user, organization, session } = claims
+  return new SignJWT({
+    email: user.email,
+    ...(organization === undefined ? {} : { org_id: organization }),
+    ...(session === undefined ? {} : { sid: session }),
+  })
     .setProtectedHeader({ alg: key.alg, kid: key.kid })
-    .setSubject(claims.user.id)
+    .setSubject(user.id)
     .setIssuer(TOKEN_ISSUER)
     .setAudience(TOKEN_AUDIENCE)
     .setIssuedAt()

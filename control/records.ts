@@ -90,6 +90,39 @@ export interface SigningKey {
   readonly created_at: string
 }
 
+/** Key `password.<user>`: scrypt with its cost. */
+export interface Password {
+  readonly N: number
+  readonly r: number
+  readonly p: number
+  readonly salt: string
+  readonly hash: string
+  readonly changed_at: string
+}
+
+/** Key `identity.<hash of issuer and subject>`: whose identity it is. */
+export interface Identity {
+  readonly user: string
+  readonly issuer: string
+  readonly subject: string
+}
+
+export type SignInMethod = 'password' | 'oidc'
+
+/** Key `session.<id>`: a browser that is signed in. */
+export interface SignInSession {
+  readonly id: string
+  readonly user: string
+  readonly method: SignInMethod
+  readonly created_at: string
+  readonly expires_at: string
+}
+
+/** Key `secret.<use>`: random bytes that every node has to share, in base64url. */
+export interface SharedSecret {
+  readonly secret: string
+}
+
 /** Key `guard`: whether there is room for new payloads, as whoever sees the disk says. */
 export interface Guard {
   readonly disk: 'ok' | 'full'
@@ -124,6 +157,10 @@ export const ownersKey = (organization: string): string => `owners.${organizatio
 /** What is left of a closed organization, until its rows are gone. */
 export const closedKey = (organization: string): string => `closed.${organization}`
 export const displayKey = (displayId: string): string => `display.${displayId}`
+export const passwordKey = (user: string): string => `password.${user}`
+export const identityKey = (hash: string): string => `identity.${hash}`
+export const sessionKey = (id: string): string => `session.${id}`
+export const secretKey = (use: string): string => `secret.${use}`
 export const apiKeyUseKey = (id: string): string => `apikey-use.${id}`
 export const apiKeyKey = (hash: string): string => `apikey.${hash}`
 export const readingKey = (organization: string): string => `reading.${organization}`

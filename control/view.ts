@@ -11,6 +11,7 @@ import type {
   Organization,
   Reading,
   ReadingRecord,
+  SignInSession,
   SigningKey,
   User,
 } from '#control/records.ts'
@@ -24,6 +25,7 @@ import {
   organizationKey,
   readingCopyKey,
   readingKey,
+  sessionKey,
   signingKeyKey,
   userKey,
 } from '#control/records.ts'
@@ -47,6 +49,8 @@ export interface ControlView {
   invitationsOf(organization: string): Invitation[]
   /** The invitations of an address, of all organizations. */
   invitationsTo(email: string): Invitation[]
+  session(id: string): SignInSession | undefined
+  sessionsOf(user: string): SignInSession[]
   signingKey(kid: string): SigningKey | undefined
   signingKeys(): SigningKey[]
   /** What an organization says about reading its payloads; undefined when it never said anything. */
@@ -112,6 +116,8 @@ export async function openControlView(bucket: KV, log: Log): Promise<ControlView
     invitation: (organization, email) => get<Invitation>(invitationKey(organization, email)),
     invitationsOf: organization => lists.of<Invitation>('invitation', organization).map(([, record]) => record),
     invitationsTo: email => lists.of<Invitation>('invitation-to', restOf(emailKey(email))).map(([, record]) => record),
+    session: id => get<SignInSession>(sessionKey(id)),
+    sessionsOf: user => lists.of<SignInSession>('session', user).map(([, record]) => record),
     signingKey: kid => get<SigningKey>(signingKeyKey(kid)),
     signingKeys: () => all<SigningKey>('signing').map(([, record]) => record),
     reading: organization => get<ReadingRecord>(readingKey(organization)),
@@ -171,6 +177,8 @@ function placesOf(key: string, value: unknown): (readonly [list: string, owner: 
     }
     case 'apikey':
       return [['apikey', (value as ApiKey).organization]]
+    case 'session':
+      return [['session', (value as SignInSession).user]]
     case 'invitation': {
       const { organization, email } = value as Invitation
       return [

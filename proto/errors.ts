@@ -28,6 +28,13 @@ export const errors = {
   AUTH_FORBIDDEN: { status: 403, text: 'No access to the requested organization' },
   AUTH_ROLE: { status: 403, text: 'The credential does not allow this' },
   AUTH_LAST_OWNER: { status: 400, text: 'An organization must keep an owner' },
+  AUTH_SIGN_IN_FAILED: { status: 401, text: 'The sign-in failed' },
+  AUTH_SIGNED_OUT: { status: 401, text: 'Nobody is signed in' },
+  AUTH_NOT_INVITED: { status: 403, text: 'Only invited addresses may sign in' },
+  AUTH_CROSS_SITE: { status: 403, text: 'The request comes from another site' },
+  AUTH_METHOD_OFF: { status: 404, text: 'This way of signing in is switched off' },
+  AUTH_ATTEMPTS: { status: 429, text: 'Too many attempts; try again later' },
+  AUTH_PROVIDER_FAILED: { status: 502, text: 'The identity provider does not answer as it should' },
   AUTH_ORG_AMBIGUOUS: { status: 400, text: 'Name the organization with x-org-id' },
   // ingestion
   ING_SESSION_UNKNOWN: { status: 404, text: 'Unknown session_id' },

@@ -131,6 +131,7 @@ t.test('every endpoint answers every credential as the table says', async t => {
   ]
   const expected = (endpoint: Endpoint, standing: Standing): number => {
     const { credential, organization, role } = accessOf(endpoint)
+    if (credential === 'none') return 200
     // No such ticket.
     if (credential === 'address') return 404
     if (credential === 'bearer' && standing.of === 'key') return 401

@@ -4,8 +4,8 @@ import type { Endpoint } from './endpoint.ts'
 
 /** What an endpoint demands. */
 export interface Access {
-  /** bearer: a signed-in user; any: that or an API key; address: a one-time address. */
-  readonly credential: 'bearer' | 'any' | 'address'
+  /** none: everybody; bearer: a signed-in user; any: that or an API key; address: a one-time address. */
+  readonly credential: 'none' | 'bearer' | 'any' | 'address'
   /** Which organization the request is about: the chosen one, the one that the path names, or none. */
   readonly organization: 'chosen' | 'path' | 'none'
   /** The least role in it; null where there is no organization. */

@@ -12,7 +12,8 @@ import { openTicket } from './tickets.ts'
 
 /** What an admitted request comes with. */
 export interface Admitted {
-  readonly principal: Principal
+  /** Null where everybody may ask. */
+  readonly principal: Principal | null
   /** Null where the endpoint is about no organization. */
   readonly entered: { readonly organization: Organization; readonly role: Role } | null
   /** The request's value, before any check; throws what is wrong with its text. */
@@ -34,9 +35,10 @@ export async function admit(
     const entered = enter(authenticator, access, principal, { ...plain, headers: {} })
     return { principal, entered, asked: () => request }
   }
+  const asked = (method: string) => (method === 'GET' ? { ...(query as object) } : parseBody(body))
+  if (access.credential === 'none') return { principal: null, entered: null, asked }
   const principal = await authenticator.principalOf(headers, access.credential)
   const entered = enter(authenticator, access, principal, plain)
-  const asked = (method: string) => (method === 'GET' ? { ...(query as object) } : parseBody(body))
   return { principal, entered, asked }
 }
 

@@ -80,7 +80,7 @@ export function createAuthenticator(
   }
 
   const userOf = async (token: string): Promise<Principal> => {
-    let claims: { sub?: string; org_id?: unknown }
+    let claims: { sub?: string; org_id?: unknown; sid?: unknown }
     try {
       const { payload } = await jwtVerify(token, header => publicKey(header.kid), {
         issuer: TOKEN_ISSUER,
@@ -95,7 +95,9 @@ export function createAuthenticator(
       throw new ParleyError('AUTH_CREDENTIAL_INVALID', undefined, { cause })
     }
     const user = view.user(claims.sub ?? '')
-    if (user === undefined) throw new ParleyError('AUTH_CREDENTIAL_INVALID')
+    // A token of a sign-in ends with it; one that the launcher signed has none.
+    const ended = claims.sid !== undefined && (typeof claims.sid !== 'string' || view.session(claims.sid) === undefined)
+    if (user === undefined || ended) throw new ParleyError('AUTH_CREDENTIAL_INVALID')
     return { kind: 'user', user, chosen: typeof claims.org_id === 'string' ? claims.org_id : undefined }
   }
 

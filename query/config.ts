@@ -1,6 +1,6 @@
 // The settings of the query node.
 import { pricesFile, secretKeys } from '#runtime/config.ts'
-import { choice, integer, text } from '#runtime/settings.ts'
+import { choice, integer, text, url } from '#runtime/settings.ts'
 
 /** Declared as data; the README's table is compared with it. */
 export const querySettings = {
@@ -47,6 +47,27 @@ export const querySettings = {
     ['off', 'on'],
     'off',
   ),
+  publicUrl: url('PARLEY_PUBLIC_URL', 'address of parley as browsers see it, for sign-in; the launcher sets its own', {
+    required: false,
+  }),
+  passwordSignIn: choice('PARLEY_PASSWORD_SIGN_IN', 'local accounts may sign in by password', ['on', 'off'], 'on'),
+  signUp: choice(
+    'PARLEY_SIGN_UP',
+    '`open` lets everybody in whom the identity provider knows, `invited` only addresses that a member has invited',
+    ['open', 'invited'],
+    'open',
+  ),
+  oidcIssuer: url(
+    'PARLEY_OIDC_ISSUER',
+    'identity provider (OpenID Connect), for example https://accounts.google.com; needs PARLEY_PUBLIC_URL, whose /auth/callback it has to know',
+    { required: false },
+  ),
+  oidcClientId: text('PARLEY_OIDC_CLIENT_ID', 'id of parley at the identity provider'),
+  oidcClientSecret: text(
+    'PARLEY_OIDC_CLIENT_SECRET',
+    'secret of parley at the identity provider; empty for a public client',
+  ),
+  oidcName: text('PARLEY_OIDC_NAME', 'what people call the identity provider', 'single sign-on'),
   prices: pricesFile,
   secretKeys,
 } as const

@@ -17,6 +17,8 @@ import { accessOf } from './access.ts'
 import { admit, readParams } from './admit.ts'
 import type { Authenticator, Headers, Principal, UserPrincipal } from './auth.ts'
 import type { OpenReader, Reader } from './reader.ts'
+import { Reply } from './reply.ts'
+import type { SignIn, Visitor } from './sign-in/service.ts'
 import type { Checker } from './validate.ts'
 import { createChecker } from './validate.ts'
 
@@ -29,11 +31,17 @@ export interface BareCall {
   readonly control: Control
   /** Values of the path's `{names}`; an `{id}` is a uuid in lower case. */
   readonly params: Readonly<Record<string, string>>
+  readonly signIn: SignIn
   /** The instant that rolling windows end at: one for the whole request. */
   readonly nowMs: number
   readonly log: Log
   /** Aborted when the client goes away or the node stops; reads are cancelled by themselves. */
   readonly signal: AbortSignal
+}
+
+/** What the work of an endpoint for everybody is given. */
+export interface OpenCall extends BareCall {
+  readonly visitor: Visitor
 }
 
 /** What the work of an endpoint of a person is given: no organization is chosen yet. */
@@ -69,10 +77,10 @@ export interface Endpoint<Request extends TSchema = TSchema, Response extends TS
   /** May hold `{names}`. */
   readonly path: string
   /**
-   * `any`: bearer token or API key. `address`: the path's `{ticket}` alone, and the request is the one that it was issued for. Which
-   * role it takes stands in access.ts.
+   * `any`: bearer token or API key. `address`: the path's `{ticket}` alone, and the request is the one that it was issued for. `none`:
+   * everybody. Which role it takes stands in access.ts.
    */
-  readonly auth: 'bearer' | 'any' | 'address'
+  readonly auth: 'bearer' | 'any' | 'address' | 'none'
   /** The organization that it is about: the chosen one unless said otherwise, that of the path's `{id}`, or none. */
   readonly organization?: 'chosen' | 'path' | 'none'
   /** One sentence of documentation. */
@@ -81,7 +89,7 @@ export interface Endpoint<Request extends TSchema = TSchema, Response extends TS
   readonly request?: Request
   readonly response: Response
   /** 200 unless said otherwise; 204 has no body. */
-  readonly status?: 200 | 201 | 204
+  readonly status?: 200 | 201 | 204 | 302
   /** JSON unless said otherwise; everything else is a stream, whose `response` is `Chunks`. */
   readonly produces?: 'text/csv' | 'text/event-stream'
   /** Codes that it answers beside those of every endpoint. */
@@ -105,10 +113,21 @@ export function personEndpoint<const Request extends TSchema, const Response ext
   return { ...definition, auth: 'bearer', organization: 'none' } as unknown as Endpoint
 }
 
+/** The same of an endpoint for everybody, whose answers have headers of their own. */
+export function openEndpoint<const Request extends TSchema, const Response extends TSchema>(
+  definition: Omit<Endpoint<Request, Response>, 'work' | 'auth' | 'organization'> & {
+    work(call: OpenCall, request: Static<Request>): Promise<Reply>
+  },
+): Endpoint {
+  return { ...definition, auth: 'none', organization: 'none' } as unknown as Endpoint
+}
+
 /** A request without its transport. */
 export interface PlainRequest {
   readonly id: string
   readonly headers: Headers
+  /** Where it came from, as far as is known. */
+  readonly address: string
   /** The body's bytes; empty when there was none. */
   readonly body: Uint8Array
   readonly query: unknown
@@ -125,6 +144,7 @@ export interface RunnerOptions {
   readonly authenticator: Authenticator
   readonly openReader: OpenReader
   readonly control: Control
+  readonly signIn: SignIn
   readonly rejects: KV
   readonly stored: StoredRanges
   readonly prices: PriceList
@@ -160,12 +180,13 @@ export function createRunner(options: RunnerOptions): (endpoint: Endpoint) => Ru
       const { principal, entered, asked } = await admit(options, access, plain, clock())
       const params = readParams(plain.params)
       const value = request?.read(asked(endpoint.method))
-      const { control, rejects, stored, prices, payloads } = options
+      const { control, signIn, rejects, stored, prices, payloads } = options
       const { signal } = plain
       const log = options.log.child({ request: plain.id, organization: entered?.organization.id })
-      const bare = { control, principal, params, nowMs: clock(), log, signal }
+      const visitor = { headers: plain.headers, address: plain.address }
+      const bare = { control, signIn, principal, visitor, params, nowMs: clock(), log, signal }
       const answer = await endpoint.work(
-        // The shapes of endpoints without an organization know of none: see personEndpoint.
+        // The shapes of endpoints without an organization know of none: see personEndpoint and openEndpoint.
         (entered === null
           ? bare
           : {
@@ -176,14 +197,15 @@ export function createRunner(options: RunnerOptions): (endpoint: Endpoint) => Ru
             }) as Call,
         value,
       )
-      if (response) requireShape(response, answer, name)
+      if (response) requireShape(response, answer instanceof Reply ? answer.body : answer, name)
       return answer
     }
     return async plain => {
       const end = seconds.startTimer({ endpoint: name })
       try {
         const answer = await run(plain)
-        requests.inc({ endpoint: name, status: String(endpoint.status ?? 200) })
+        const status = answer instanceof Reply ? answer.status : (endpoint.status ?? 200)
+        requests.inc({ endpoint: name, status: String(status) })
         return answer
       } catch (error) {
         if (declared && isParleyError(error) && !declared.has(error.code)) {

@@ -3,6 +3,7 @@ import type { KV } from '@nats-io/kv'
 import { createKeyUse } from '#control/key-use.ts'
 import type { ControlView } from '#control/view.ts'
 import { openControlView } from '#control/view.ts'
+import type { Log } from '#runtime/log.ts'
 import { createMetrics } from '#runtime/metrics.ts'
 import { openBuckets } from '#streams/apply.ts'
 import type { Teardown, TestEngine } from '#test/rig.ts'
@@ -14,6 +15,8 @@ import type { Answer } from './fixture.ts'
 import type { Reader } from './reader.ts'
 import { routes as allRoutes } from './routes.ts'
 import { startServer } from './server.ts'
+import type { SignInOptions } from './sign-in/service.ts'
+import { createSignIn } from './sign-in/service.ts'
 
 /** The node, and what it stands on. */
 export interface ControlNode {
@@ -33,27 +36,36 @@ const noReader: Reader = { read: async () => [], bounded: () => noReader }
 /** Starts it; every answer is compared with its schema unless its routes are the test's own. */
 export async function startControlNode(
   t: Teardown,
-  options: { routes?: readonly Endpoint[] } = {},
+  options: { routes?: readonly Endpoint[]; signIn?: Partial<SignInOptions>; clock?: () => number; log?: Log } = {},
 ): Promise<ControlNode> {
+  const { log = silentLog, clock = Date.now } = options
   const nats = await startNats(t)
   const { control: records, rejects } = await openBuckets(await connectNats(t, nats.url))
   const view = await openControlView(records, silentLog)
   t.teardown(() => view.close())
+  const metrics = createMetrics('query')
+  const control = { records, view }
+  const signIn = createSignIn({
+    ...{ control, metrics, log, clock, oidc: null, oidcName: '', passwords: true, signUp: 'open' },
+    ...{ publicUrl: 'http://localhost:8080', ...options.signIn },
+  })
   const bind = createRunner({
-    authenticator: createAuthenticator(view, { onKey: createKeyUse({ records, view, log: silentLog }) }),
+    authenticator: createAuthenticator(view, { clock, onKey: createKeyUse({ records, view, log }) }),
     openReader: () => noReader,
-    control: { records, view },
+    control,
+    signIn,
+    clock,
     rejects,
     stored: undefined as never,
     prices: { version: 'none', entries: [] },
     payloads: async () => null,
-    metrics: createMetrics('query'),
-    log: silentLog,
+    metrics,
+    log,
     checkResponses: options.routes === undefined,
   })
   const routes = options.routes ?? allRoutes
   const server = await startServer(
-    { routes, bind, notReady: async () => [], maxBodyBytes: 64 * 1024, log: silentLog },
+    { routes, bind, notReady: async () => [], maxBodyBytes: 64 * 1024, log },
     '127.0.0.1',
     0,
   )

@@ -25,6 +25,7 @@ import { createRunner } from './endpoint.ts'
 import { createReaders } from './reader.ts'
 import { routes } from './routes.ts'
 import { startServer } from './server.ts'
+import { createSignIn } from './sign-in/service.ts'
 
 interface Teardown {
   teardown(handler: () => unknown): unknown
@@ -231,6 +232,11 @@ export async function startNode(t: Teardown, options: { routes?: readonly Endpoi
       log: silentLog,
     }),
     control: { records: buckets.control, view },
+    signIn: createSignIn({
+      control: { records: buckets.control, view },
+      ...{ oidc: null, oidcName: '', passwords: false, signUp: 'open', publicUrl: 'http://localhost' },
+      ...{ metrics, log: silentLog },
+    }),
     rejects: buckets.rejects,
     stored,
     prices: (await loadPrices('')).list,

@@ -18,6 +18,7 @@ import { createRunner } from './endpoint.ts'
 import { createReaders } from './reader.ts'
 import { routes } from './routes.ts'
 import { startServer } from './server.ts'
+import { openSignIn } from './sign-in/open.ts'
 
 await runPart('query', async ({ env, log, metrics }) => {
   const settings = readSettings(env, { ...querySettings, natsUrl, clickhouseUrl, clickhouseDatabase })
@@ -46,10 +47,12 @@ await runPart('query', async ({ env, log, metrics }) => {
     }
     return reasons
   }
+  const signIn = openSignIn(settings, { control: { records: control, view }, metrics, log })
   const bind = createRunner({
     authenticator: createAuthenticator(view, { onKey: createKeyUse({ records: control, view, log }) }),
     openReader: createReaders({ store, limits: settings, metrics, log }),
     control: { records: control, view },
+    signIn,
     rejects,
     stored,
     prices: prices.list,

@@ -13,7 +13,7 @@ t.test('every route is unique and declares its shapes', async t => {
   t.strictSame([...new Set(names)], names)
   for (const route of routes) {
     const name = `${route.method} ${route.path}`
-    t.match(route.path, /^\/dashboard\/api(\/[\w-]+|\/\{\w+\})+$/, name)
+    t.match(route.path, /^\/(dashboard\/api|auth)(\/[\w.-]+|\/\{\w+\})+$/, name)
     t.match(route.about, /^[A-Z].+\.$/, `${name}: a sentence`)
     const shape = route.response as { type?: string; anyOf?: { type: string }[] }
     const types = shape.anyOf?.map(choice => choice.type) ?? [shape.type]
@@ -24,7 +24,7 @@ t.test('every route is unique and declares its shapes', async t => {
 
 t.test('routes.ts reads as the table that it is', async t => {
   const text = await read('routes.ts')
-  const listed = [...text.matchAll(/\/\/ (GET|POST|PUT|DELETE) +(\/dashboard\/api\S+)/g)].map(
+  const listed = [...text.matchAll(/\/\/ (GET|POST|PUT|DELETE) +(\/(?:dashboard\/api|auth)\S+)/g)].map(
     ([, method, path]) => `${method} ${path}`,
   )
   t.strictSame(

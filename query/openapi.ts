@@ -80,6 +80,7 @@ const SECURITY: Readonly<Record<Endpoint['auth'], readonly Json[]>> = {
   any: [{ bearer: [] }, { apiKey: [] }],
   bearer: [{ bearer: [] }],
   address: [],
+  none: [],
 }
 
 const ORGANIZATION: Json = {
@@ -126,6 +127,7 @@ function requestBody(schema: TSchema): Json {
 function success(endpoint: Endpoint): Json {
   const status = String(endpoint.status ?? 200)
   if (status === '204') return { [status]: { description: 'Done.' } }
+  if (status === '302') return { [status]: { description: endpoint.about } }
   const type = endpoint.produces ?? 'application/json'
   return { [status]: { description: endpoint.about, content: { [type]: { schema: endpoint.response } } } }
 }

@@ -2,6 +2,9 @@
 
 import type { Endpoint } from './endpoint.ts'
 import { apiKeysCreate, apiKeysDelete, apiKeysList } from './endpoints/api-keys/keys.ts'
+import { changePassword, signInByPassword } from './endpoints/auth/password.ts'
+import { callback, callbackToken, login } from './endpoints/auth/provider.ts'
+import { refreshToken, signInMethods, signOut, tokenKeys } from './endpoints/auth/session.ts'
 import { chartsQuery } from './endpoints/charts/query.ts'
 import { chartsCreate, chartsDelete, chartsList, chartsReorder, chartsUpdate } from './endpoints/charts/saved.ts'
 import { conversationAudio } from './endpoints/conversations/audio.ts'
@@ -50,6 +53,15 @@ import { viewsCreate, viewsDelete, viewsList, viewsUpdate } from './endpoints/vi
 
 /** Every endpoint of the query node but /, /openapi.json, /healthz and /readyz. */
 export const routes: readonly Endpoint[] = [
+  signInMethods, // GET    /auth/methods
+  signInByPassword, // POST   /auth/sign-in
+  changePassword, // POST   /auth/password
+  login, // GET    /auth/login
+  callback, // GET    /auth/callback
+  callbackToken, // POST   /auth/callback
+  refreshToken, // POST   /auth/refresh
+  signOut, // POST   /auth/sign-out
+  tokenKeys, // GET    /auth/jwks.json
   profile, // GET    /dashboard/api/profile
   organizationsList, // GET    /dashboard/api/organizations
   organizationsCreate, // POST   /dashboard/api/organizations

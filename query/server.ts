@@ -10,6 +10,7 @@ import type { Log } from '#runtime/log.ts'
 import type { Endpoint, Run } from './endpoint.ts'
 import { homePage } from './home.ts'
 import { openApi } from './openapi.ts'
+import { Reply } from './reply.ts'
 
 /** What the server is built from. */
 export interface ServerOptions {
@@ -32,6 +33,8 @@ export interface Server {
 const DRAIN_MS = 4_000
 /** An allowance comes back evenly over a minute. */
 const RETRY_AFTER_S = 10
+/** When to try signing in again, at the earliest. */
+const SIGN_IN_AGAIN_S = 60
 const METHODS: readonly HTTPMethods[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 /** Ids from a proxy in front are kept when they are harmless in a log. */
 const REQUEST_ID = /^[\w.:-]{1,100}$/
@@ -125,7 +128,8 @@ function addRoutes(app: FastifyInstance, options: ServerOptions, running: Runnin
       const { id, headers, query } = request
       const body = request.body instanceof Buffer ? request.body : Buffer.alloc(0)
       const params = request.params as Record<string, string>
-      const answer = await run({ id, headers, body, query, params, signal })
+      const answer = await run({ id, headers, address: addressOf(request), body, query, params, signal })
+      if (answer instanceof Reply) return sendReply(reply, answer)
       reply.code(endpoint.status ?? 200).header('cache-control', 'no-store')
       if (endpoint.status === 204) return reply.send()
       if (endpoint.produces !== undefined) {
@@ -156,6 +160,19 @@ function addRoutes(app: FastifyInstance, options: ServerOptions, running: Runnin
       },
     })
   }
+}
+
+/** Receivers append the address that they see: the last one is not the client's own invention. */
+function addressOf(request: FastifyRequest): string {
+  const forwarded = request.headers['x-forwarded-for']
+  return (forwarded === undefined ? undefined : String(forwarded).split(',').at(-1)?.trim()) || request.ip
+}
+
+function sendReply(reply: FastifyReply, { status, headers, body }: Reply): FastifyReply {
+  reply.code(status).header('cache-control', 'no-store')
+  for (const [name, value] of Object.entries(headers)) reply.header(name, value)
+  if (body === null) return reply.send()
+  return reply.type('application/json; charset=utf-8').send(JSON.stringify(body))
 }
 
 /**
@@ -198,8 +215,12 @@ function answerError(log: Log, error: unknown, request: FastifyRequest, reply: F
   const known = isParleyError(error) ? error : fromFramework(error)
   // Nobody is left to read it.
   if (known.code === 'QRY_CANCELLED') return reply.code(499).send()
-  if (known.status >= 500) log.error({ err: error, request: request.id, path: request.url }, 'a request failed')
-  if (known.status === 429) reply.header('retry-after', RETRY_AFTER_S)
+  // No query: a code of an identity provider stands there.
+  const path = request.url.split('?', 1)[0]
+  if (known.status >= 500) log.error({ err: error, request: request.id, path }, 'a request failed')
+  if (known.status === 429) {
+    reply.header('retry-after', String(known.code === 'AUTH_ATTEMPTS' ? SIGN_IN_AGAIN_S : RETRY_AFTER_S))
+  }
   if (known.status === 401) reply.header('www-authenticate', 'Bearer')
   // The detail of a 5xx is for the log.
   const text = known.status >= 500 ? errors[known.code].text : known.message

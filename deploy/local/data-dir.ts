@@ -21,6 +21,8 @@ export interface Secrets {
   /** The organization that the first start made, and its key. */
   readonly organization?: string
   readonly apiKey?: string
+  /** The owner's first password. */
+  readonly ownerPassword?: string
 }
 
 /** An owned data directory. */

@@ -18,6 +18,8 @@ export interface Local {
   readonly otel_url: string
   readonly org_id: string
   readonly api_key: string
+  readonly email: string
+  readonly password: string
   readonly bearer: string
   readonly nats_url: string
   readonly clickhouse_url: string

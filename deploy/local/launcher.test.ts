@@ -84,9 +84,22 @@ t.test(
       }
     })
 
+    await t.test('its owner signs in with the password that it shows', async t => {
+      const { email, password } = first
+      const body = JSON.stringify({ email, password })
+      const answer = await fetch(`${first.base_url}/auth/sign-in`, { method: 'POST', body })
+      t.equal(answer.status, 200)
+      t.match(answer.headers.getSetCookie(), [/^parley_session=/])
+      const { token } = (await answer.json()) as { token: string }
+      const profile = await fetch(`${first.base_url}/dashboard/api/profile`, {
+        headers: { authorization: `Bearer ${token}` },
+      })
+      t.match(await profile.json(), { organization: { id: first.org_id, role: 'owner' } })
+    })
+
     await t.test('the ready block shows addresses, organization and key', async t => {
       await eventually('the block', () => launched.output().includes('parley is ready'))
-      for (const text of [first.base_url, first.otel_url, first.org_id, first.api_key]) {
+      for (const text of [first.base_url, first.otel_url, first.org_id, first.api_key, first.password]) {
         t.ok(launched.output().includes(text), text)
       }
     })
@@ -146,6 +159,7 @@ t.test(
     await t.test('the next start goes on with the same organization, key and data', async t => {
       t.equal(second.org_id, first.org_id)
       t.equal(second.api_key, first.api_key)
+      t.equal(second.password, first.password)
       const store = createStore({ url: second.clickhouse_url, database: 'parley', application: 'test' })
       t.same(await store.read('SELECT a FROM kept'), [{ a: 7 }])
       await store.close()

@@ -87,8 +87,10 @@ export function createLauncher(options: LauncherOptions): Launcher {
       const otlpPort = settings.otlpPort || (await freePort())
       // A fixed port, so that receivers find the query node again after it was restarted.
       const queryPort = await freePort()
-      await parts.keepAll({ settings, env, port, otlpPort, queryPort })
       const baseUrl = urlOf(settings.host, port)
+      // A deployment behind a proxy has an address of its own.
+      const publicUrl = env.PARLEY_PUBLIC_URL || baseUrl
+      await parts.keepAll({ settings, env: { ...env, PARLEY_PUBLIC_URL: publicUrl }, port, otlpPort, queryPort })
       const otelUrl = urlOf(settings.host, otlpPort)
       facts = {
         base_url: baseUrl,
@@ -96,6 +98,8 @@ export function createLauncher(options: LauncherOptions): Launcher {
         org_id: tenant.organization,
         api_key: tenant.apiKey,
         bearer: tenant.bearer,
+        email: tenant.email,
+        password: tenant.password ?? null,
         nats_url: natsUrl,
         clickhouse_url: clickhouseUrl,
       }

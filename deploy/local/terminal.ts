@@ -8,6 +8,8 @@ export interface ReadyFacts {
   readonly otelUrl: string
   readonly organization: string
   readonly apiKey: string
+  readonly email: string
+  readonly password: string | undefined
   readonly dataDir: string
   readonly tookMs: number
 }
@@ -16,7 +18,7 @@ export interface ReadyFacts {
 export function readyBlock(facts: ReadyFacts, colour: boolean): string {
   const bold = (text: string): string => (colour ? `\u001b[1m${text}\u001b[22m` : text)
   const dim = (text: string): string => (colour ? `\u001b[2m${text}\u001b[22m` : text)
-  const { baseUrl, otelUrl, organization, apiKey } = facts
+  const { baseUrl, otelUrl, organization, apiKey, email, password } = facts
   const session = randomUUID()
   const json = `-H 'content-type: application/json'`
   const ingest = `-H 'x-org-id: ${organization}' ${json}`
@@ -29,6 +31,7 @@ ${bold('parley is ready')} ${dim(`after ${(facts.tookMs / 1000).toFixed(1)} s`)}
   trace collector  ${bold(otelUrl)}
   organization     ${organization}
   API key          ${apiKey}
+  sign in          ${email}, ${password === undefined ? 'with the password that you have set' : `password ${password}`}
 
 A session, an event in it, and both read back:
 

@@ -1,0 +1,224 @@
+// Signing in: by password or by an identity provider -> a sign-in kept by cookie, and bearer tokens that end with it.
+import { timingSafeEqual } from 'node:crypto'
+import { signToken } from '#control/admin.ts'
+import type { Person } from '#control/identities.ts'
+import { userOfPerson } from '#control/identities.ts'
+import type { Control } from '#control/members.ts'
+import { claimInvitations, settled } from '#control/members.ts'
+import { hasPassword, setPassword } from '#control/passwords.ts'
+import type { SignInMethod, SignInSession, User } from '#control/records.ts'
+import { createSession, endSession, findSession, SESSION_MS } from '#control/sessions.ts'
+import { rotateSigningKeys } from '#control/signing.ts'
+import { ParleyError } from '#proto/errors.ts'
+import type { Log } from '#runtime/log.ts'
+import type { Metrics } from '#runtime/metrics.ts'
+import type { Headers } from '../auth.ts'
+import { createAttempts } from './attempts.ts'
+import { createCookies, isCrossSite } from './cookies.ts'
+import type { Oidc } from './oidc.ts'
+import { challengeOf, createWays, newWay, WAY_S } from './way.ts'
+
+/** What signing in is built from. */
+export interface SignInOptions {
+  readonly control: Control
+  /** Null where no identity provider is set. */
+  readonly oidc: Oidc | null
+  /** What people read on the button. */
+  readonly oidcName: string
+  readonly passwords: boolean
+  readonly signUp: 'open' | 'invited'
+  /** Address of this site as browsers see it. */
+  readonly publicUrl: string
+  readonly metrics: Metrics
+  readonly log: Log
+  readonly clock?: () => number
+}
+
+/** Somebody who asks, before it is known who. */
+export interface Visitor {
+  readonly headers: Headers
+  /** Address that the request came from, for counting attempts. */
+  readonly address: string
+}
+
+/** A token, and the cookies that come with it. */
+export interface SignedIn {
+  readonly token: string
+  readonly expires_at: string
+  readonly cookies: readonly string[]
+}
+
+export type SignIn = ReturnType<typeof createSignIn>
+
+const TOKEN_S = 12 * 3600
+const WINDOW_MS = 900_000
+/** Hashes that are computed at a time: each takes 32 MiB and a core. */
+const HASHES_MAX = 4
+
+/** Builds it. */
+export function createSignIn(options: SignInOptions) {
+  const { control, oidc, passwords, publicUrl, log, clock = Date.now } = options
+  const { records, view } = control
+  const cookies = createCookies(publicUrl)
+  const ways = createWays(records)
+  const byAccount = createAttempts({ most: 10, windowMs: WINDOW_MS, clock })
+  const byAddress = createAttempts({ most: 100, windowMs: WINDOW_MS, clock })
+  const signIns = options.metrics.counter('query_sign_ins_total', 'attempts to sign in by way and outcome', [
+    'method',
+    'outcome',
+  ])
+  let hashing = 0
+
+  /** A token for a sign-in; the organization has to be open to the user. */
+  const tokenFor = async (user: User, session: SignInSession, organization?: string) => {
+    if (organization !== undefined && view.membership(organization, user.id) === undefined) {
+      throw new ParleyError('AUTH_FORBIDDEN')
+    }
+    const nowMs = clock()
+    const key = await rotateSigningKeys(records, view, nowMs)
+    const claims = { user, organization: organization ?? firstOf(control, user), session: session.id }
+    const token = await signToken(key, claims, TOKEN_S)
+    return { token, expires_at: new Date(nowMs + TOKEN_S * 1000).toISOString() }
+  }
+
+  const enter = async (user: User, method: SignInMethod): Promise<SignedIn> => {
+    await claimInvitations(control, user)
+    const { secret, session } = await createSession(records, view, { user: user.id, method, nowMs: clock() })
+    await settled(control)
+    const issued = await tokenFor(user, session)
+    signIns.inc({ method, outcome: 'ok' })
+    log.info({ user: user.id, method }, 'somebody signed in')
+    return { ...issued, cookies: [cookies.session.set(secret, SESSION_MS / 1000)] }
+  }
+
+  /** Lets one attempt through, and counts it when it fails. */
+  const attempt = async <T>(
+    method: SignInMethod,
+    address: string,
+    account: string,
+    work: () => Promise<T>,
+  ): Promise<T> => {
+    const waitS = Math.max(byAddress.waitS(address), byAccount.waitS(account))
+    if (waitS > 0) {
+      signIns.inc({ method, outcome: 'limited' })
+      throw new ParleyError('AUTH_ATTEMPTS', `in ${waitS} s`)
+    }
+    try {
+      return await work()
+    } catch (error) {
+      byAddress.failed(address)
+      byAccount.failed(account)
+      signIns.inc({ method, outcome: 'failed' })
+      log.warn({ err: error, method, address }, 'a sign-in failed')
+      throw error
+    }
+  }
+
+  const checked = async (user: User | undefined, password: string): Promise<User> => {
+    if (hashing >= HASHES_MAX) throw new ParleyError('AUTH_ATTEMPTS', 'in 1 s')
+    hashing++
+    try {
+      const right = await hasPassword(records, user?.id, password)
+      if (user === undefined || !right) throw new ParleyError('AUTH_SIGN_IN_FAILED')
+      return user
+    } finally {
+      hashing--
+    }
+  }
+
+  const requireOidc = (): Oidc => {
+    if (oidc === null) throw new ParleyError('AUTH_METHOD_OFF')
+    return oidc
+  }
+  const sessionOf = (headers: Headers): SignInSession => {
+    if (isCrossSite(headers, publicUrl)) throw new ParleyError('AUTH_CROSS_SITE')
+    const session = findSession(view, cookies.session.read(headers), clock())
+    if (session === undefined) throw new ParleyError('AUTH_SIGNED_OUT')
+    return session
+  }
+
+  return {
+    methods: () => ({
+      password: passwords,
+      oidc: oidc === null ? null : { name: options.oidcName, url: '/auth/login' },
+      sign_up: options.signUp,
+    }),
+
+    withPassword: async ({ headers, address }: Visitor, email: string, password: string): Promise<SignedIn> => {
+      if (!passwords) throw new ParleyError('AUTH_METHOD_OFF')
+      // Somebody else's page must not sign a browser in as somebody else.
+      if (isCrossSite(headers, publicUrl)) throw new ParleyError('AUTH_CROSS_SITE')
+      const user = view.userByEmail(email)
+      const account = `${address} ${email.toLowerCase()}`
+      const entered = await attempt('password', address, account, () => checked(user, password))
+      byAccount.passed(account)
+      return enter(entered, 'password')
+    },
+
+    changePassword: async (user: User, before: string, after: string): Promise<void> => {
+      if (!passwords) throw new ParleyError('AUTH_METHOD_OFF')
+      await attempt('password', user.id, user.id, () => checked(user, before))
+      await setPassword(records, user.id, after)
+      for (const session of view.sessionsOf(user.id)) await endSession(records, session.id)
+      await settled(control)
+      log.info({ user: user.id }, 'a password was changed; its sign-ins ended')
+    },
+
+    /** Where to send the browser, and what it carries. */
+    begin: async (redirect: string): Promise<{ url: string; cookie: string }> => {
+      const provider = requireOidc()
+      const way = newWay(redirect)
+      const url = await provider.authorizeUrl({ ...way, challenge: challengeOf(way.verifier) })
+      return { url, cookie: cookies.login.set(await ways.seal(way), WAY_S) }
+    },
+
+    /** The end of the way: `redirect` is where it was to lead to. */
+    finish: async ({ headers, address }: Visitor, code: string, state: string) => {
+      const provider = requireOidc()
+      const way = await ways.open(cookies.login.read(headers))
+      const person = await attempt('oidc', address, address, async (): Promise<Person> => {
+        if (way === undefined || !isSame(way.state, state)) throw new ParleyError('AUTH_SIGN_IN_FAILED', 'begin again')
+        return provider.finish({ code, verifier: way.verifier, nonce: way.nonce })
+      })
+      const entered = await enter(await userOfPerson(control, person, options.signUp), 'oidc')
+      return { ...entered, cookies: [...entered.cookies, cookies.login.clear()], redirect: way?.redirect ?? '/' }
+    },
+
+    /** The path that a failed way was to lead to. */
+    leave: async (headers: Headers) => {
+      const way = await ways.open(cookies.login.read(headers))
+      return { redirect: way?.redirect ?? '/', cookies: [cookies.login.clear()] }
+    },
+
+    refresh: async (headers: Headers, organization: string | undefined) => {
+      const session = sessionOf(headers)
+      const user = view.user(session.user)
+      if (user === undefined) throw new ParleyError('AUTH_SIGNED_OUT')
+      return tokenFor(user, session, organization)
+    },
+
+    signOut: async (headers: Headers): Promise<string[]> => {
+      const session = sessionOf(headers)
+      await endSession(records, session.id)
+      await settled(control)
+      log.info({ user: session.user }, 'somebody signed out')
+      return [cookies.session.clear()]
+    },
+
+    /** The public halves of the keys that sign tokens. */
+    keys: () => ({
+      keys: view.signingKeys().map(({ kid, alg, jwk: { d: _private, ...jwk } }) => ({ ...jwk, kid, alg, use: 'sig' })),
+    }),
+  }
+}
+
+/** The organization that a token chooses where nobody said: the one the user has been in longest. */
+function firstOf({ view }: Control, user: User): string | undefined {
+  const memberships = view.membershipsOf(user.id).filter(({ organization }) => view.organization(organization)?.active)
+  return memberships.sort((a, b) => (a.created_at < b.created_at ? -1 : 1))[0]?.organization
+}
+
+function isSame(a: string, b: string): boolean {
+  const [x, y] = [Buffer.from(a), Buffer.from(b)]
+  return x.length === y.length && timingSafeEqual(x, y)
+}
