@@ -10,6 +10,7 @@ import { kills } from './cases/kills.ts'
 import { scan } from './cases/scan.ts'
 import { scanFuzz } from './cases/scan-fuzz.ts'
 import { spans } from './cases/spans.ts'
+import { twoReceivers } from './cases/two-receivers.ts'
 import { visible } from './cases/visible.ts'
 
 const cases: Readonly<Record<string, { about: string; run: (args: readonly string[]) => Promise<void> }>> = {
@@ -40,6 +41,10 @@ const cases: Readonly<Record<string, { about: string; run: (args: readonly strin
     about:
       'exactly once while processors, ClickHouse and NATS are killed at random; --kills 300, --events 1000000, --seed',
     run: kills,
+  },
+  'two-receivers': {
+    about: 'the same load to one receiver and shared out among two; --rounds (7), --seconds (2)',
+    run: twoReceivers,
   },
   visible: {
     about: 'from 200 to visible in /raw-logs, idle and at 5,000 events/s, on the running instance',
