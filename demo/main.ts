@@ -4,31 +4,15 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { readSettings } from '#runtime/settings.ts'
 import { demoSettings } from './config.ts'
-import { createRandom } from './random.ts'
+import { planStories } from './plan.ts'
 import { sendStories } from './send.ts'
-import type { Story } from './stories.ts'
-import { stories } from './stories.ts'
-import { people } from './world.ts'
 
-const DAY_MS = 86_400_000
 const BAR = 30
 
 const settings = readSettings({ ...process.env }, demoSettings)
 const instance = await findInstance(settings.dataDir)
 
-const random = createRandom(settings.seed)
-const crowd = people(random.fork('people'), settings.users)
-// Days are counted from midnight, so that a second run on the same day sends the very same times.
-const today = Math.floor(Date.now() / DAY_MS) * DAY_MS
-const all: Story[] = []
-for (let i = 0; i < settings.conversations; i++) {
-  const own = random.fork(`story ${i}`)
-  const story = own.skewed(stories)
-  // People write by day: two draws make the middle of the day busier than its ends. Nothing lies in the future.
-  const day = today - own.between(1, settings.days) * DAY_MS
-  const startMs = day + Math.floor(((own.unit() + own.unit()) / 2) * DAY_MS)
-  all.push(story({ random: own, person: own.skewed(crowd), startMs }))
-}
+const all = planStories(settings, Date.now())
 
 const startedAt = Date.now()
 const result = await sendStories(
