@@ -1,5 +1,7 @@
-// Organization header -> organization, or the refusal that the surface's rules ask for. Answers from the live copy of the control
-// records: no I/O.
+// Organization header -> organization, or the refusal that the surface's rules ask for; and where the organization demands it, API key
+// -> may it write. Answers from the live copy of the control records: no I/O.
+import type { ApiKey } from '#control/records.ts'
+import { API_KEY_FORMAT, hashApiKey, isLive, scopesOf } from '#control/records.ts'
 import type { ControlView } from '#control/view.ts'
 import type { Organization } from '#ingest/verdict.ts'
 import type { ErrorCode } from '#proto/errors.ts'
@@ -33,7 +35,7 @@ export function createAuthenticate(view: Pick<ControlView, 'organization' | 'onO
     const record = view.organization(id)
     if (record === undefined) return 'unknown'
     if (!record.active) return 'inactive'
-    const organization = { id, bytes: uuidBytes(id) }
+    const organization = { id, bytes: uuidBytes(id), needsKey: record.require_write_key === true }
     if (remembered.size >= MAX_REMEMBERED) remembered.clear()
     remembered.set(header, organization)
     return organization
@@ -45,6 +47,31 @@ export function createAuthenticate(view: Pick<ControlView, 'organization' | 'onO
     lastHeader = header
     last = organization
     return organization
+  }
+}
+
+/** Checks the headers `x-api-key` and `authorization` ('' = absent); null = the key may write into the organization. */
+export type CheckWriteKey = (organization: string, apiKey: string, authorization: string) => ErrorCode | null
+
+const BEARER = /^Bearer +(\S+)$/i
+
+/** A check of write keys. A revoked key is gone from the live copy, so nothing is remembered here. */
+export function createCheckWriteKey(deps: {
+  view: Pick<ControlView, 'apiKey'>
+  onKey: (key: ApiKey) => void
+  clock?: () => number
+}): CheckWriteKey {
+  const { view, onKey, clock = Date.now } = deps
+  return (organization, apiKey, authorization) => {
+    const text = apiKey === '' ? (BEARER.exec(authorization)?.[1] ?? authorization) : apiKey
+    if (text === '') return 'AUTH_CREDENTIAL_MISSING'
+    const record = API_KEY_FORMAT.test(text) ? view.apiKey(hashApiKey(text)) : undefined
+    if (record === undefined || !isLive(record, clock()) || !scopesOf(record).includes('write')) {
+      return 'AUTH_CREDENTIAL_INVALID'
+    }
+    if (record.organization !== organization) return 'AUTH_FORBIDDEN'
+    onKey(record)
+    return null
   }
 }
 

@@ -4,8 +4,9 @@
 import { setFlagsFromString } from 'node:v8'
 import { Kvm } from '@nats-io/kv'
 import type { NatsConnection } from '@nats-io/transport-node'
+import { createKeyUse } from '#control/key-use.ts'
 import { openControlView } from '#control/view.ts'
-import { createAuthenticate } from '#ingest/auth.ts'
+import { createAuthenticate, createCheckWriteKey } from '#ingest/auth.ts'
 import { createCompression } from '#ingest/body.ts'
 import { createBudget } from '#ingest/budget.ts'
 import { ingestSettings } from '#ingest/config.ts'
@@ -51,7 +52,8 @@ async function start({ env, log, metrics }: PartContext): Promise<RunningPart> {
   const settings = readSettings(env, ingestSettings)
   const { line, following, controlling } = await openConnections(settings.natsUrl, log)
   const partitions = await awaitLayout(controlling, log)
-  const view = await openControlView(await new Kvm(controlling).open(CONTROL_BUCKET), log)
+  const records = await new Kvm(controlling).open(CONTROL_BUCKET)
+  const view = await openControlView(records, log)
 
   const store = openSessionLookup({
     url: settings.clickhouseUrl,
@@ -102,6 +104,7 @@ async function start({ env, log, metrics }: PartContext): Promise<RunningPart> {
   const rejects = createRejects({ bucket: await new Kvm(controlling).open(REJECTS_BUCKET), metrics, log })
   const server = createServer({
     authenticate: createAuthenticate(view),
+    checkWriteKey: createCheckWriteKey({ view, onKey: createKeyUse({ records, view, log }) }),
     budget,
     compression,
     intake: createIntake({ publisher, sessions, compression, unknownSession, diskFull, meter, log }),

@@ -3,7 +3,7 @@
 
 import type { HttpRequest, HttpResponse, us_listen_socket } from 'uWebSockets.js'
 import uWS from 'uWebSockets.js'
-import type { Authenticate } from '#ingest/auth.ts'
+import type { Authenticate, CheckWriteKey } from '#ingest/auth.ts'
 import type { Body, Collector, Compression } from '#ingest/body.ts'
 import { borrowBody, createCollector, encodingOf, MAX_RATIO } from '#ingest/body.ts'
 import type { Budget } from '#ingest/budget.ts'
@@ -30,6 +30,7 @@ const FORWARDED = 'other'
 
 export interface ServerOptions {
   readonly authenticate: Authenticate
+  readonly checkWriteKey: CheckWriteKey
   readonly budget: Budget
   readonly compression: Compression
   readonly intake: Intake
@@ -156,6 +157,11 @@ function ingest(state: ServerState, res: HttpResponse, req: HttpRequest, route: 
   const organization = authenticate(req.getHeader(route.organizationHeader))
   if (typeof organization === 'string') return exchange.refuse(route.authCodes[organization])
   exchange.organization = organization.id
+  if (organization.needsKey === true) {
+    const { checkWriteKey } = state.options
+    const refusal = checkWriteKey(organization.id, req.getHeader('x-api-key'), req.getHeader('authorization'))
+    if (refusal !== null) return exchange.refuse(refusal)
+  }
   const early = rates?.request(organization.id) ?? null
   if (early !== null) return exchange.refuseEarly(early)
   if (content === null) return exchange.refuse('REQ_TYPE_UNSUPPORTED', 'use application/json or application/x-protobuf')

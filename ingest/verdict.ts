@@ -10,6 +10,8 @@ export interface Organization {
   readonly id: string
   /** The same, 16 bytes. */
   readonly bytes: Uint8Array
+  /** It demands an API key beside its id. */
+  readonly needsKey?: boolean
 }
 
 /** What a surface knows besides the bytes. */
