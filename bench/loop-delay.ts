@@ -1,43 +1,43 @@
 // Loaded into a receiver before its own code: tells its bench, when asked over IPC, how late the event loop came to a timer since it
-// was asked last, and how much of that was not its own doing: time in which its thread was ready to run and other processes had the
-// cores (Linux: schedstat).
+// was asked last, and how much CPU its thread used from one timer to the next (Linux: schedstat). The first depends on who else wants
+// the cores; the second is the loop's own doing: what it does in one go, and what came due within the timer's millisecond.
 import { readFileSync } from 'node:fs'
 import { percentile } from './stats.ts'
 
-/** In milliseconds; `own` leaves out the time without a core. The question is its type alone. */
+/** In milliseconds. The question is its type alone. */
 export interface LoopDelay {
   readonly type: 'loop-delay'
   readonly late: { readonly p99: number; readonly max: number }
-  readonly own: { readonly p99: number; readonly max: number }
+  readonly cpu: { readonly p99: number; readonly max: number }
 }
 
 const EVERY_MS = 1
 const MAIN_THREAD = `/proc/self/task/${process.pid}/schedstat`
 let late: number[] = []
-let own: number[] = []
+let cpu: number[] = []
 let lastMs = performance.now()
-let lastQueuedMs = queuedMs()
+let lastCpuMs = cpuMs()
 
 setInterval(() => {
   const now = performance.now()
-  const queued = queuedMs()
-  const delay = Math.max(0, now - lastMs - EVERY_MS)
-  late.push(delay)
-  own.push(Math.max(0, delay - (queued - lastQueuedMs)))
+  const used = cpuMs()
+  late.push(Math.max(0, now - lastMs - EVERY_MS))
+  cpu.push(used - lastCpuMs)
   lastMs = now
-  lastQueuedMs = queued
+  lastCpuMs = used
 }, EVERY_MS).unref()
 
 process.on('message', message => {
   if (message !== 'loop-delay') return
-  const answer: LoopDelay = { type: 'loop-delay', late: summary(late), own: summary(own) }
+  const answer: LoopDelay = { type: 'loop-delay', late: summary(late), cpu: summary(cpu) }
   late = []
-  own = []
+  cpu = []
   process.send?.(answer)
 })
 
-function queuedMs(): number {
-  return Number(readFileSync(MAIN_THREAD, 'utf8').split(' ')[1]) / 1e6
+/** Time that the thread has spent on a core. */
+function cpuMs(): number {
+  return Number(readFileSync(MAIN_THREAD, 'utf8').split(' ')[0]) / 1e6
 }
 
 function summary(values: readonly number[]): LoopDelay['late'] {

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import t from 'tap'
 import type { Body } from '#ingest/body.ts'
-import { borrowBody, createCollector, createCompression, encodingOf } from '#ingest/body.ts'
+import { borrowBody, createCollector, createCompression, encodingOf, inflateChunkBytes } from '#ingest/body.ts'
 import { createBudget } from '#ingest/budget.ts'
 
 const KiB = 1024
@@ -90,6 +90,8 @@ t.test('gzip bodies are inflated to the limit and not beyond', async t => {
   await f(gzipSync(Buffer.alloc(64 * KiB + 1)), 'REQ_BODY_TOO_LARGE')
   await f(Buffer.concat([gzipSync('one'), gzipSync('two')]), '6')
   await f(Buffer.concat([gzipSync(Buffer.alloc(40 * KiB)), gzipSync(Buffer.alloc(40 * KiB))]), 'REQ_BODY_TOO_LARGE')
+  await f(Buffer.concat([gzipSync(randomBytes(60 * KiB)), gzipSync('x')]), String(60 * KiB + 1))
+  await f(Buffer.concat([gzipSync('one'), Buffer.alloc(9)]), '3')
   await f(Buffer.from('no gzip at all'), 'REQ_ENCODING_INVALID')
   await f(gzipSync('cut in the middle').subarray(0, 20), 'REQ_ENCODING_INVALID')
   await f(new Uint8Array(0), 'REQ_ENCODING_INVALID')
@@ -97,6 +99,16 @@ t.test('gzip bodies are inflated to the limit and not beyond', async t => {
   await Promise.all(Array.from({ length: 20 }, () => compression.inflate(bodyOf(bomb)).then(r => t.notOk(r.ok))))
   t.equal(budget.used(), 0)
   t.ok((await compression.deflate(Buffer.alloc(64 * KiB))).length < KiB)
+})
+
+t.test('a body is inflated in one piece, as large as it says, within its limit', async t => {
+  const f = (gzip: Uint8Array, limit: number, expected: number) => t.equal(inflateChunkBytes(gzip, limit), expected)
+  f(gzipSync(randomBytes(300 * KiB)), 1024 * KiB, 300 * KiB + 1)
+  f(gzipSync(Buffer.alloc(2048 * KiB)), 1024 * KiB, 1024 * KiB + 1)
+  f(gzipSync('small'), 1024 * KiB, 4 * KiB + 1)
+  // The last member is not all: no more pieces than a bomb of this size could ever fill in any case.
+  f(Buffer.concat([gzipSync(randomBytes(90 * KiB)), gzipSync('x')]), 1024 * KiB, 128 * KiB + 1)
+  f(new Uint8Array(2), 1024 * KiB, 4 * KiB + 1)
 })
 
 t.test('content encodings', async t => {

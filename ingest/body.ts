@@ -154,7 +154,7 @@ export function createCompression(budget: Budget, maxBytes: number): Compression
       slot(async (): Promise<Inflated> => {
         try {
           const limit = Math.min(maxBytes, Math.max(FREE_BYTES, body.bytes.length * MAX_RATIO))
-          const options = { maxOutputLength: limit, chunkSize: ZLIB_CHUNK_BYTES }
+          const options = { maxOutputLength: limit, chunkSize: inflateChunkBytes(body.bytes, limit) }
           const bytes = await gunzip(body.bytes, options)
           if (!budget.take(bytes.length)) return { ok: false, code: 'ING_FULL' }
           return { ok: true, body: ownBody(budget, bytes, bytes.length) }
@@ -167,6 +167,25 @@ export function createCompression(budget: Budget, maxBytes: number): Compression
       }),
     deflate: bytes => slot(() => gzip(bytes, { chunkSize: ZLIB_CHUNK_BYTES })),
   }
+}
+
+/** Of a gzip member, behind its bytes: how many they were. */
+const TRAILER_BYTES = 4
+const LEAST_CHUNK_BYTES = 4 * 1024
+/** Deflate packs 1,032 bytes into one at the best: with this many times the body's size at a time there are never more than 129 pieces. */
+const CHUNK_SHARE = 8
+
+/**
+ * How much to inflate at a time: all of it, as the body itself says. Then there is one piece, which comes back to the event loop once and
+ * is not copied; a bomb is over its limit with the first. What a body says of itself is only believed up to `limit`, and whoever says too
+ * little is inflated in more pieces.
+ */
+export function inflateChunkBytes(gzip: Uint8Array, limit: number): number {
+  const { buffer, byteOffset, length } = gzip
+  const said = length < TRAILER_BYTES ? 0 : new DataView(buffer, byteOffset).getUint32(length - TRAILER_BYTES, true)
+  const least = Math.max(LEAST_CHUNK_BYTES, Math.min(length * CHUNK_SHARE, ZLIB_CHUNK_BYTES))
+  // One more than fits: the end is seen without another round.
+  return Math.min(limit, Math.max(least, said)) + 1
 }
 
 /** Runs at most `count` tasks at a time, the others in order of arrival. */
