@@ -1,11 +1,12 @@
 // Keeps one ClickHouse for all test files of a run. It serves a Unix socket (first argument): whoever connects gets a line with the
 // engine's address and holds the engine by staying connected. Without anyone for a while it removes everything and ends.
 import { mkdtemp, rm } from 'node:fs/promises'
-import type { Server, Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import { createConnection, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startClickHouse } from '#local/clickhouse.ts'
+import type { Engine } from '#local/nats.ts'
 
 /** Longer than the gap between two test files, short enough to leave nothing behind. */
 const UNUSED_MS = 10_000
@@ -20,14 +21,14 @@ const whenUnused = (): void => {
   if (users.size === 0) timer = setTimeout(() => void end(), UNUSED_MS)
 }
 
-if (await isServed(path)) process.exit(0)
-await rm(path, { force: true })
-const server = await listen(path)
-const dir = await mkdtemp(join(tmpdir(), 'parley-test-clickhouse-'))
-const engine = startClickHouse({ dir, startTimeoutMs: 100_000 })
+let started = (_engine: Promise<Engine>): void => {}
+const engine = new Promise<Engine>(resolve => {
+  started = resolve
+})
 let ending = false
 
-server.on('connection', socket => {
+// Whoever connects is served from the first moment on: a connection that nobody takes notice of would wait for ever.
+const server = createServer(socket => {
   users.add(socket)
   clearTimeout(timer)
   socket.on('error', () => {})
@@ -40,6 +41,14 @@ server.on('connection', socket => {
     (error: unknown) => socket.end(`${JSON.stringify({ error: String(error) })}\n`),
   )
 })
+// Listening is what decides between keepers that start at the same moment; a socket that nobody serves is left from a kill.
+await listen(path).catch(async () => {
+  if (await isServed(path)) process.exit(0)
+  await rm(path, { force: true })
+  await listen(path)
+})
+const dir = await mkdtemp(join(tmpdir(), 'parley-test-clickhouse-'))
+started(startClickHouse({ dir, startTimeoutMs: 250_000 }))
 whenUnused()
 process.on('SIGTERM', () => void end())
 process.on('SIGINT', () => void end())
@@ -74,10 +83,12 @@ function isServed(at: string): Promise<boolean> {
   })
 }
 
-function listen(at: string): Promise<Server> {
+function listen(at: string): Promise<void> {
   return new Promise((resolve, reject) => {
-    const created = createServer()
-    created.once('error', reject)
-    created.listen(at, () => resolve(created))
+    server.once('error', reject)
+    server.listen(at, () => {
+      server.off('error', reject)
+      resolve()
+    })
   })
 }

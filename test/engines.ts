@@ -7,10 +7,12 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const KEEPER = fileURLToPath(new URL('./engines-keeper.ts', import.meta.url))
-const START_TIMEOUT_MS = 120_000
+const START_TIMEOUT_MS = 300_000
 /** A keeper that meets another one's end leaves; then one is started anew. */
 const KEEPER_MS = 5_000
 const RETRY_MS = 50
+/** Without an answer for so long it is asked again. */
+const ASK_MS = 20_000
 
 /** One keeper per checkout and user. In the temp folder, because a socket's path may have some 100 characters only. */
 const SOCKET = join(
@@ -49,16 +51,21 @@ async function obtain(): Promise<string> {
 function ask(): Promise<{ url?: string; error?: string } | undefined> {
   return new Promise(resolve => {
     const socket = createConnection(SOCKET)
+    const timer = setTimeout(() => socket.destroy(), ASK_MS)
     let text = ''
     socket.setEncoding('utf8')
     socket.on('data', (chunk: string) => {
       text += chunk
       if (!text.includes('\n')) return
+      clearTimeout(timer)
       // Held for the life of the process without keeping it alive.
       socket.unref()
       resolve(JSON.parse(text) as { url?: string; error?: string })
     })
     socket.once('error', () => resolve(undefined))
-    socket.once('close', () => resolve(undefined))
+    socket.once('close', () => {
+      clearTimeout(timer)
+      resolve(undefined)
+    })
   })
 }
