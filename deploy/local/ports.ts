@@ -1,5 +1,6 @@
 // Ports of this machine: free ones for the engines, and a probe that tells whether a port can be had for oneself alone.
 import { randomInt } from 'node:crypto'
+import { createSocket } from 'node:dgram'
 import { createServer } from 'node:net'
 import { ParleyError } from '#proto/errors.ts'
 
@@ -22,13 +23,34 @@ export function probePort(port: number, host = '127.0.0.1'): Promise<string | un
   })
 }
 
-/** A port on 127.0.0.1 that is free now. */
+/**
+ * A port on 127.0.0.1 that is free now and that nobody else is given by this function while this process lives, in whatever process:
+ * between the choice and the engine that listens, and while an engine is being restarted, it would look free to all of them.
+ */
 export async function freePort(): Promise<number> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const port = randomInt(LOWEST, HIGHEST)
+    const release = await reserve(port)
+    if (release === undefined) continue
     if ((await probePort(port)) === undefined) return port
+    release()
   }
   throw new Error(`no free port between ${LOWEST} and ${HIGHEST}`)
+}
+
+/** Takes the UDP port of the same number, which no engine uses: the mark of a reservation, gone with its process, however it ends. */
+function reserve(port: number): Promise<(() => void) | undefined> {
+  return new Promise(resolve => {
+    const socket = createSocket('udp4')
+    socket.once('error', () => {
+      socket.close()
+      resolve(undefined)
+    })
+    socket.bind({ port, address: '127.0.0.1', exclusive: true }, () => {
+      socket.unref()
+      resolve(() => socket.close())
+    })
+  })
 }
 
 /**
