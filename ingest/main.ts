@@ -39,8 +39,8 @@ import { openLine } from '#streams/line.ts'
 /** How long a receiver waits for the streams to be laid out by whoever starts first. */
 const LAYOUT_WAIT_MS = 60_000
 const LAYOUT_POLL_MS = 250
-/** How long requests under way may take to be answered when the receiver stops. */
-const DRAIN_MS = 5_000
+/** Share of a stop's time in which requests under way may be answered; the rest is for closing. */
+const DRAIN_SHARE = 0.625
 
 // Young objects are collected by the event loop's own thread: little survives, and with both cores busy it waited longer for the helper
 // threads (6 to 12 ms a collection) than the work takes (2 ms).
@@ -121,8 +121,8 @@ async function start({ env, log, metrics }: PartContext): Promise<RunningPart> {
   return {
     notReady,
     about: { port: listen(settings.port), otlpPort: listen(settings.otlpPort) },
-    stop: async () => {
-      await drain(server, sessions, publisher)
+    stop: async withinMs => {
+      await drain(server, sessions, publisher, withinMs * DRAIN_SHARE)
       await rejects.close()
       forward?.close()
       view.close()
@@ -154,10 +154,10 @@ async function openConnections(
   return { line, following, controlling }
 }
 
-/** Answers what was taken, within DRAIN_MS, and closes the sockets. */
-async function drain(server: Server, sessions: Sessions, publisher: Publisher): Promise<void> {
-  const deadline = performance.now() + DRAIN_MS
-  const drained = server.drain(DRAIN_MS)
+/** Answers what was taken, within `drainMs`, and closes the sockets. */
+async function drain(server: Server, sessions: Sessions, publisher: Publisher, drainMs: number): Promise<void> {
+  const deadline = performance.now() + drainMs
+  const drained = server.drain(drainMs)
   // Events that wait for a session are taken rather than lost: the sender will not come back with them.
   sessions.close()
   await drained

@@ -15,6 +15,11 @@ export const commonSettings = {
     min: 0,
     max: 65535,
   }),
+  stopMs: integer('PARLEY_STOP_MS', 'how long an orderly stop may take before the process ends anyway', {
+    default: 8_000,
+    min: 100,
+    max: 600_000,
+  }),
 } as const
 
 /** Where the engines are. */

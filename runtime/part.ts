@@ -24,8 +24,8 @@ export interface PartContext {
 export interface RunningPart {
   /** Reasons why the part cannot work right now; empty = ready. */
   readonly notReady: () => readonly string[] | Promise<readonly string[]>
-  /** Finishes what was accepted, then closes. Called once. */
-  readonly stop: () => Promise<void>
+  /** Finishes what was accepted, then closes. Called once; the process ends after `withinMs` whatever it does. */
+  readonly stop: (withinMs: number) => Promise<void>
   /** Shown in the ready line, e.g. ports. */
   readonly about?: Readonly<Record<string, unknown>>
 }
@@ -37,12 +37,11 @@ export interface ReadyMessage {
   readonly about: Readonly<Record<string, unknown>>
 }
 
-/** How long an orderly stop may take before the process ends anyway. */
-const STOP_DEADLINE_MS = 8_000
-
 /** Runs a part until it is told to stop; never returns before the process ends. */
 export async function runPart(name: string, start: (context: PartContext) => Promise<RunningPart>): Promise<void> {
   let log = createLog({ part: name, level: 'info' })
+  // What is told to stop before it has read its settings has nothing to finish.
+  let stopMs = commonSettings.stopMs.read(undefined) as number
   let running: RunningPart | undefined
   let stopping = false
 
@@ -52,9 +51,9 @@ export async function runPart(name: string, start: (context: PartContext) => Pro
     const deadline = setTimeout(() => {
       log.error({ reason }, 'stop took too long; ending anyway')
       process.exit(1)
-    }, STOP_DEADLINE_MS)
+    }, stopMs)
     try {
-      await running?.stop()
+      await running?.stop(stopMs)
       log.info({ reason }, 'stopped')
     } catch (error) {
       log.error({ err: error, reason }, 'stop failed')
@@ -78,6 +77,7 @@ export async function runPart(name: string, start: (context: PartContext) => Pro
     const env: Env = { ...process.env }
     const common = readSettings(env, commonSettings)
     log = createLog({ part: name, level: common.logLevel })
+    stopMs = common.stopMs
     const metrics = createMetrics(name)
     running = await start({ env, log, metrics, fail })
     const part = running
