@@ -13,8 +13,8 @@ import type { Log } from '#runtime/log.ts'
 const PULL_MESSAGES = 200
 const RETRY_MS = 250
 /** A pull ends after this long and is renewed; the server says every HEARTBEAT_MS that it is still there. */
-const PULL_MS = 5_000
-const HEARTBEAT_MS = 2_000
+const PULL_MS = 30_000
+const HEARTBEAT_MS = 5_000
 
 export interface Follower {
   /** How many envelopes with sessions of a partition have been read. */

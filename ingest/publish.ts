@@ -71,7 +71,7 @@ class GroupCommit implements Publisher {
   readonly #lanes: readonly Lane[]
   readonly #flying = new Map<number, Envelope>()
   readonly #spare: EnvelopeWriter[] = []
-  readonly #timer: NodeJS.Timeout
+  #timer: NodeJS.Timeout | undefined
   readonly #entry = Buffer.alloc(32)
   readonly #idPrefix = randomBytes(16).toString('base64url')
   /** Lanes whose envelopes leave at the end of the turn: together, so that both go to the server in one write. */
@@ -111,7 +111,6 @@ class GroupCommit implements Publisher {
       this.#spare.length = 0
       for (const lane of this.#lanes) lane.up(this.#flightsOf(lane))
     })
-    this.#timer = setInterval(() => this.#tick(), TICK_MS)
   }
 
   fits(bytes: number): boolean {
@@ -128,6 +127,7 @@ class GroupCommit implements Publisher {
     if (refusal !== null) return refusal
     if (!budget.take(FRAME_HEADER_BYTES + bytes.length)) return 'ING_FULL'
     this.#pending++
+    this.#timer ??= setInterval(() => this.#tick(), TICK_MS)
     const { creates } = accepted
     lane.take(payload, waiter, creates === null ? '' : this.#sessionEntry(organization.bytes, creates))
     return null
@@ -229,5 +229,9 @@ class GroupCommit implements Publisher {
     const at = this.#now()
     for (const envelope of [...this.#flying.values()]) envelope.lane.tickFlight(envelope, at)
     for (const lane of this.#lanes) lane.tick(at)
+    // Without payloads there is nothing that time could bring about.
+    if (this.#pending > 0) return
+    clearInterval(this.#timer)
+    this.#timer = undefined
   }
 }

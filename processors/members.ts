@@ -1,6 +1,6 @@
 // Which partitions this process works on. Every process shows itself in the leases bucket; each holds at most its share, gives
 // back what is above it and takes what is free. Nobody is in charge.
-import type { KV } from '@nats-io/kv'
+import { type KV, KvWatchInclude } from '@nats-io/kv'
 import { LEASE_TTL_MS, leaseKeyOf, memberKeyOf } from '#proto/streams.ts'
 import type { Log } from '#runtime/log.ts'
 import { Lost } from './cursor.ts'
@@ -13,8 +13,11 @@ import { Halted } from './prepare.ts'
 
 /** How often a process looks around. With the time a lease lives it makes the longest takeover after a kill. */
 const ROUND_MS = 750
-/** Who holds everything only waits for others to come: they get their share a round later, and an idle system stays idle. */
-const CALM_ROUND_MS = 2_000
+/**
+ * Who holds everything only waits for others to come, and hears them when they show themselves; it looks around this often in case
+ * one was not heard. Listing the bucket every two seconds was most of what an idle processor and its NATS server cost.
+ */
+const CALM_ROUND_MS = 15_000
 /** A partition that ended on an error rests this long before this process tries it again. */
 const RETRY_MS = 2_000
 /** One that waits for a newer build is left to others for longer. */
@@ -72,6 +75,9 @@ class Member {
   readonly #outage: Outage
   readonly #end = new AbortController()
   #shownAt = Number.NEGATIVE_INFINITY
+  #lookedAt = Number.NEGATIVE_INFINITY
+  /** Ends the pause between two rounds. */
+  #wake = new AbortController()
 
   constructor(options: MembersOptions) {
     this.#options = options
@@ -93,15 +99,39 @@ class Member {
   }
 
   async run(): Promise<void> {
+    void this.#listen()
     while (!this.#end.signal.aborted) {
+      this.#wake = new AbortController()
       try {
-        await this.#round()
+        await this.#show()
+        if (!this.#isCalm() || performance.now() - this.#lookedAt >= CALM_ROUND_MS) await this.#round()
         this.#outage.over()
       } catch (error) {
+        this.#lookedAt = Number.NEGATIVE_INFINITY
         this.#outage.failed(error)
       }
-      const calm = this.#held.size >= this.#options.partitions
-      await sleep(calm ? CALM_ROUND_MS : ROUND_MS, this.#end.signal)
+      await sleep(this.#isCalm() ? RENEW_MS : ROUND_MS, AbortSignal.any([this.#end.signal, this.#wake.signal]))
+    }
+  }
+
+  #isCalm(): boolean {
+    return this.#held.size >= this.#options.partitions
+  }
+
+  /** Whoever shows itself for the first time is seen by a round at once. */
+  async #listen(): Promise<void> {
+    const { leases, log } = this.#options
+    try {
+      const watch = await leases.watch({ key: memberKeyOf('*'), include: KvWatchInclude.UpdatesOnly })
+      this.#end.signal.addEventListener('abort', () => watch.stop())
+      if (this.#end.signal.aborted) watch.stop()
+      for await (const { key } of watch) {
+        if (key === this.#key || this.#known.has(key)) continue
+        this.#lookedAt = Number.NEGATIVE_INFINITY
+        this.#wake.abort()
+      }
+    } catch (error) {
+      log.debug({ err: error }, 'members are not heard, only looked for')
     }
   }
 
@@ -116,7 +146,8 @@ class Member {
 
   async #round(): Promise<void> {
     const { leases, partitions } = this.#options
-    await this.#show()
+    // Before the bucket is read: whoever is heard from now on needs another round.
+    this.#lookedAt = performance.now()
     const alive = new Set([this.#key])
     const taken = new Set<string>()
     for await (const name of await leases.keys()) {

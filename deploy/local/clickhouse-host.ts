@@ -13,8 +13,9 @@ if (dataDir === undefined || configFile === undefined || port === undefined) {
   throw new Error('usage: clickhouse-host.ts <data folder> <configuration file> <port>')
 }
 
-/** Asleep nearly always; one row a wake-up. */
-const FOR_EVER = 'SELECT sleepEachRow(3) FROM system.numbers FORMAT Null SETTINGS max_block_size = 1'
+/** Asleep nearly always; one row a wake-up, and no look at the progress in between (by default ten a second). */
+const FOR_EVER =
+  'SELECT sleepEachRow(3) FROM system.numbers FORMAT Null SETTINGS max_block_size = 1, interactive_delay = 3000000'
 
 open({ library: 'chdb', path: libchdbPath({ env: {} }) })
 
