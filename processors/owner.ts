@@ -122,7 +122,11 @@ class PartitionOwner {
     const cursor = await openCursor(options)
     this.#context = this.#contextOf(cursor)
     this.#relief = new Relief(this.#context, this.#loops, () => this.#launchAll())
-    this.#desk = new ReplayDesk(this.#context, () => this.#launchAll())
+    this.#desk = new ReplayDesk(
+      this.#context,
+      () => this.#launchAll(),
+      () => this.#chores(),
+    )
     const { floor, lanes, intents, epoch } = cursor.value
     const kinds = lanes.map(lane => lane.kind)
     this.#log.info({ floor, lanes: kinds, intents: intents.length, epoch }, 'partition taken over')
@@ -141,6 +145,7 @@ class PartitionOwner {
       await ended
     } finally {
       clearInterval(chores)
+      this.#desk.close()
       this.#abort.abort()
       this.#wake()
       // A cut that is under way may begin a lane yet.
@@ -223,6 +228,7 @@ class PartitionOwner {
         this.#loops.delete(lane.id)
         this.#forgetGauges(loop.kind)
         this.#running.delete(running)
+        if (loop.kind === 'replay') this.#chores()
         if (this.#failure || this.#running.size === 0) this.#ended()
       })
     this.#running.add(running)

@@ -1,28 +1,47 @@
 // Replays, from the owner's side: a request is checked and becomes a lane of the cursor; the record says how far it is. A new owner
 // goes on with both.
+import type { Subscription } from '@nats-io/transport-node'
 import { type ReplayRecord, replayKeyOf } from '#proto/replay.ts'
-import { streamOf } from '#proto/streams.ts'
+import { CURSORS_BUCKET, streamOf } from '#proto/streams.ts'
 import { getReplay, isUnderWay, spanOf } from '#streams/replay.ts'
 import type { PartitionContext } from './context.ts'
 import { replay } from './lanes.ts'
 import type { Lane } from './protocol.ts'
 
-/** How often progress is told, and how often a request is looked for while there is none. An end is told at the next look. */
+/**
+ * How often progress is told, and how often a request is looked for while there is none: it is heard when it is made, unless the
+ * connection was away at that moment. An end is told at the next look.
+ */
 const TELL_MS = 2_000
-const LOOK_MS = 5_000
+const LOOK_MS = 30_000
 
 /** Looks for requests and tells of their progress. */
 export class ReplayDesk {
   readonly #context: PartitionContext
   readonly #begin: () => Promise<void>
+  readonly #requests: Subscription
   #lookedAt = Number.NEGATIVE_INFINITY
   /** A replay is under way, as far as this owner knows. */
   #following = false
 
-  /** `begin`: starts the lanes of the cursor that are not at work yet. */
-  constructor(context: PartitionContext, begin: () => Promise<void>) {
+  /** `begin`: starts the lanes of the cursor that are not at work yet; `asked`: a look is worth while now. */
+  constructor(context: PartitionContext, begin: () => Promise<void>, asked: () => void) {
     this.#context = context
     this.#begin = begin
+    // A bucket's records are messages on subjects: whoever listens there is told of each, without a consumer.
+    const subject = `$KV.${CURSORS_BUCKET}.${replayKeyOf(context.partition)}`
+    this.#requests = context.shared.nc.subscribe(subject, {
+      callback: (error, message) => {
+        if (error || !message.string().includes('"state":"requested"')) return
+        this.#lookedAt = Number.NEGATIVE_INFINITY
+        asked()
+      },
+    })
+  }
+
+  /** Stops listening. */
+  close(): void {
+    if (!this.#context.shared.nc.isClosed()) this.#requests.unsubscribe()
   }
 
   /** To be called every second or so, never twice at once. @throws Lost, Stopped; what NATS doesn't answer is asked again later. */
