@@ -73,7 +73,7 @@ export const ingestSettings = {
   sessionWaitMs: integer('PARLEY_SESSION_WAIT_MS', 'how long an event waits for its session before it is refused', {
     default: 1_000,
     min: 100,
-    max: 8_000,
+    max: 60_000,
   }),
   sessionWaits: integer('PARLEY_SESSION_WAITS', 'events that may wait for their sessions at a time', {
     default: 10_000,

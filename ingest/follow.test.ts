@@ -41,7 +41,7 @@ async function follow(t: Teardown, url: string) {
 
 t.test('sessions stored before and after the start are learnt from headers, over a restart of the server', async t => {
   const nats = await startNats(t)
-  const nc = await connectNats(t, nats.url)
+  const nc = await connectNats(t, nats.url, { hasty: true })
   await applyStreams(nc, testLimits)
   const before = Array.from({ length: 300 }, entry)
   for (const [i, bytes] of before.entries()) await publish(nc, i % 2, bytes)

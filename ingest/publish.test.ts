@@ -3,6 +3,7 @@ import t from 'tap'
 import { organization, setUp } from '#ingest/publish-fixture.ts'
 import { partitionOf } from '#proto/ids.ts'
 import { SESSION_ENTRY_CHARS, SESSIONS_HEADER_MAX_BYTES } from '#proto/streams.ts'
+import { eventually } from '#test/rig.ts'
 
 type Tap = Pick<typeof t, 'ok'>
 
@@ -123,8 +124,7 @@ t.test('sessions are listed in the header, and a full header closes the envelope
 })
 
 const until = async (t: Tap, what: () => boolean): Promise<void> => {
-  const deadline = performance.now() + 5_000
-  while (!what() && performance.now() < deadline) await new Promise(resolve => setTimeout(resolve, 20))
+  await eventually('the next step', what)
   t.ok(what())
 }
 

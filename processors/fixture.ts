@@ -12,7 +12,15 @@ import { createMetrics } from '#runtime/metrics.ts'
 import type { Store } from '#store/client.ts'
 import type { Buckets } from '#streams/apply.ts'
 import { applyStreams } from '#streams/apply.ts'
-import { connectNats, freshDatabase, startNats, type Teardown, type TestDatabase, type TestEngine } from '#test/rig.ts'
+import {
+  connectNats,
+  eventually,
+  freshDatabase,
+  startNats,
+  type Teardown,
+  type TestDatabase,
+  type TestEngine,
+} from '#test/rig.ts'
 import type { OwnerShared } from './context.ts'
 import { createGate } from './gate.ts'
 import type { Lease } from './lease.ts'
@@ -35,6 +43,9 @@ export interface Bench {
   readonly shared: OwnerShared
 }
 
+/** Longer than any pause of a busy machine: no payload is taken for one that hangs. Tests with one that does hang set less. */
+const FRAME_TIMEOUT_MS = 20_000
+
 /** A NATS of its own with one partition, a fresh database, a pool of the tests' worker. */
 export async function createBench(
   t: Teardown,
@@ -48,7 +59,7 @@ export async function createBench(
     deadMaxBytes: 64 * 1024 * 1024,
     replicas: 1,
   })
-  const pool = poolOf(t, options.frameTimeoutMs ?? 800)
+  const pool = poolOf(t, options.frameTimeoutMs ?? FRAME_TIMEOUT_MS)
   const shared: OwnerShared = {
     nc,
     js: jetstream(nc, { timeout: 2_000 }),
@@ -88,8 +99,10 @@ export async function own(
 ): Promise<{ owner: Owner; lease: Lease; stop(): Promise<void>; crash(): Promise<void> }> {
   const holder = thisHolder(randomUUID())
   const outage = new Outage(log, 'test')
-  const lease = await takeLease({ kv: bench.buckets.leases, key: leaseKeyOf(0), holder, outage })
-  if (!lease) throw new Error('the lease is held')
+  // One that its holder could not give back in time runs out by itself.
+  const lease = await eventually('the lease', async () => {
+    return (await takeLease({ kv: bench.buckets.leases, key: leaseKeyOf(0), holder, outage })) ?? undefined
+  })
   const owner = startOwner({ ...bench.shared, ...shared }, 0, lease, holder.member)
   const end = async (graceMs: number): Promise<void> => {
     await owner.stop(graceMs)

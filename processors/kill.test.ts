@@ -24,7 +24,7 @@ const EVENTS_AN_ENVELOPE = 20
 t.test('whatever is killed, whenever: what was acknowledged is stored exactly once', { timeout: 400_000 }, async t => {
   const [nats, clickhouse] = await Promise.all([startNats(t), startClickHouse(t)])
   const { store, database } = await freshDatabase(t, clickhouse.url)
-  const nc = await connectNats(t, nats.url)
+  const nc = await connectNats(t, nats.url, { hasty: true })
   await applyStreams(nc, testLimits)
   const env = {
     NATS_URL: nats.url,
@@ -97,7 +97,7 @@ t.test('whatever is killed, whenever: what was acknowledged is stored exactly on
 
   const expected = acknowledged.events.size
   let counts: Record<string, number> = {}
-  await eventually('every event', async () => allEqual((counts = await countsOf(store)), expected), 30_000).catch(
+  await eventually('every event', async () => allEqual((counts = await countsOf(store)), expected), 60_000).catch(
     () => {},
   )
   t.same(counts, Object.fromEntries(Object.keys(counts).map(name => [name, expected])), `${expected} events`)

@@ -49,10 +49,13 @@ t.test('after an outage new events are stored beside the backlog, and repeats be
   const bench = await createBench(t)
   const old = await outage(bench, 40, 60)
   await new Promise(resolve => setTimeout(resolve, 2_100))
-  // A backlog that takes its time, a second an insert, until it is let go.
-  let hold = true
-  const slow = gated(bench.db.store, async (_nth, from) => {
-    if (hold && from <= 40) await new Promise(resolve => setTimeout(resolve, 1_000))
+  // A backlog that waits after its first inserts until it is let go.
+  let release = (): void => {}
+  const released = new Promise<void>(resolve => {
+    release = resolve
+  })
+  const slow = gated(bench.db.store, async (nth, from) => {
+    if (nth > 2 && from <= 40) await released
   })
   const { stop } = await own(t, bench, { ...small, store: slow })
   await eventually('a backlog', async () => kindsOf(await cursorOf(bench)) === 'backlog,live')
@@ -68,7 +71,7 @@ t.test('after an outage new events are stored beside the backlog, and repeats be
   const middle = await cursorOf(bench)
   t.equal(kindsOf(middle), 'backlog,live', 'the backlog is still being read')
   t.ok(middle.floor < 40, 'the floor is that of the backlog')
-  hold = false
+  release()
   await eventually('one lane again', async () => kindsOf(await cursorOf(bench)) === 'live', 30_000)
   t.match(await cursorOf(bench), { floor: 41, intents: [] })
   await exactly(t, bench.db.store, old.length + 10, 'each event once')

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { Kvm } from '@nats-io/kv'
 import t from 'tap'
 import { LEASE_TTL_MS, leaseKeyOf } from '#proto/streams.ts'
 import { createMetrics } from '#runtime/metrics.ts'
@@ -62,13 +63,14 @@ t.test(
     await b.stop(1_000)
     await eventually('halves again', () => holding([a, c]) === '2,2')
     t.equal(new Set([...a.held(), ...c.held()]).size, 4, 'nobody holds the same')
-    t.same(a.reasons(), [])
+    await eventually('nothing to complain about', () => a.reasons().length === 0)
   },
 )
 
 t.test('a lease is exclusive, is renewed before it is trusted, and is lost to whoever took it', async t => {
   const nats = await startNats(t)
-  const { leases: kv } = await openBuckets(await connectNats(t, nats.url))
+  // A bucket whose keys do not run out by themselves: here only the test's clock decides.
+  const kv = await new Kvm(await connectNats(t, nats.url)).create('endless')
   let now = 0
   const take = (member: string): Promise<Lease | null> =>
     takeLease({ kv, key: leaseKeyOf(0), holder: thisHolder(member), outage, clock: () => now })

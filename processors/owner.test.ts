@@ -111,7 +111,7 @@ t.test('a rebuilt window knows the same fingerprints, oldest first, up to its si
 })
 
 t.test('poison kills only itself: payloads that throw, end the thread, or never come back', async t => {
-  const bench = await createBench(t)
+  const bench = await createBench(t, { frameTimeoutMs: 1_500 })
   const poison = ['throw', 'exit', 'spin'].map(kind => someEvents(1, { primitive_name: `poison-${kind}` })[0] as object)
   const [a, b, c] = poison as [object, object, object]
   const { stop } = await own(t, bench)
@@ -257,7 +257,7 @@ t.test(
       expected += 9
       await eventually(`${name}: the floor`, async () => (await cursorOf(bench))?.floor === sequence)
       t.equal(done.size, 3, `${name}: every table was hit`)
-      await stored(t, bench, expected, 1_000)
+      await stored(t, bench, expected)
       const sessions = await store.read<{ n: string }>('SELECT count() AS n FROM sessions')
       t.same(sessions, [{ n: String(sequence) }], `${name}: one session each`)
     }
@@ -289,7 +289,7 @@ t.test('an owner that vanishes between its inserts leaves an intent that the nex
     await eventually('the floor', async () => (await cursorOf(bench))?.floor === before + 1)
     await second.stop()
   }
-  await stored(t, bench, 28, 1_000)
+  await stored(t, bench, 28)
 })
 
 t.test('a recipe that is not reproduced inserts nothing blindly: the range is taken back and stored anew', async t => {
@@ -319,14 +319,13 @@ t.test('a recipe that is not reproduced inserts nothing blindly: the range is ta
   await bench.buckets.cursors.update('partition.0', JSON.stringify({ ...cursor, intents }), entry?.revision ?? 0)
   const third = await own(t, bench)
   await eventually('the floor', async () => (await cursorOf(bench))?.floor === 2)
-  await stored(t, bench, 12, 1_000)
+  await stored(t, bench, 12)
   t.match(await cursorOf(bench), { generation: 2, intents: [] })
   await third.stop()
 })
 
 t.test('fifty thousand events over two months are one part for each month', async t => {
-  // Encoding all of it at once is no payload's fault.
-  const bench = await createBench(t, { frameTimeoutMs: 20_000 })
+  const bench = await createBench(t)
   for (const table of ['events', 'texts'])
     await bench.db.store.command(`SYSTEM STOP MERGES ${bench.db.database}.${table}`)
   const now = Date.UTC(2026, 5, 15)

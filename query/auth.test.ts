@@ -81,7 +81,7 @@ t.test('a token must be signed by a key of ours, be in time and be meant for us'
     iss: TOKEN_ISSUER,
     aud: TOKEN_AUDIENCE,
     iat: now,
-    exp: now + 60,
+    exp: now + 3600,
   }
   const sign = (payload: object, header: object = {}) =>
     new SignJWT({ ...payload }).setProtectedHeader({ alg: 'ES256', kid: signing.kid, ...header }).sign(key)
@@ -123,7 +123,7 @@ t.test('without a choice the only membership counts; several must be told apart'
     .setIssuer(TOKEN_ISSUER)
     .setAudience(TOKEN_AUDIENCE)
     .setIssuedAt()
-    .setExpirationTime('60s')
+    .setExpirationTime('1h')
     .sign(key)
   await eventually('the only membership', async () => (await ask(bearer(token))).body.id === a.organization)
 
@@ -145,7 +145,7 @@ t.test('an inactive organization is 401, a removed one 404; a removed key stops 
   const organization = await createOrganization(control, { name: 'closing' })
   const owner = await createOwner(control, organization.id, { email: 'c@example.org', name: 'C' })
   const { key } = await createApiKey(control, { organization: organization.id, name: 'k', createdBy: owner.id })
-  const token = await signToken(await createSigningKey(control), { user: owner, organization: organization.id }, 60)
+  const token = await signToken(await createSigningKey(control), { user: owner, organization: organization.id }, 3600)
   const status = async (headers: Record<string, string>) => (await ask(headers)).status
   await eventually('the credentials', async () => (await status(bearer(token))) === 200)
 

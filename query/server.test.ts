@@ -20,7 +20,7 @@ const slow = endpoint({
   work: async ({ reader }, { mark }) => {
     await reader.read(
       'slow',
-      `SELECT sleepEachRow(0.5), {mark:String} AS mark FROM numbers(20) SETTINGS max_block_size = 1`,
+      `SELECT sleepEachRow(0.5), {mark:String} AS mark FROM numbers(200) SETTINGS max_block_size = 1`,
       {
         mark,
       },

@@ -2,12 +2,15 @@
 // send: the dashboard shows the later report, once, as a person reads it, and nothing that only the earlier one said.
 import { randomUUID } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
+import { jetstreamManager } from '@nats-io/jetstream'
 import t from 'tap'
 import { type Facts, facts } from '#processors/parsers/voice-reports/facts.ts'
+import type { Cursor } from '#processors/protocol.ts'
 import type { SpanRow } from '#proto/dashboard/conversations.ts'
 import type { MessageRow } from '#proto/dashboard/shared.ts'
 import type { UserStoriesResponse } from '#proto/dashboard/user-stories.ts'
 import { conversationIdOf } from '#proto/ids.ts'
+import { cursorKeyOf, streamOf } from '#proto/streams.ts'
 import { post } from '#test/http.ts'
 import { createTenant, eventually, startSystem } from '#test/rig.ts'
 
@@ -63,6 +66,9 @@ function reportOf(id: string, round: number, exchanges: number): object {
 t.test('partial, then complete, with kills in between', async t => {
   const ask = <T>(path: string, body: unknown) => askAs<T>(system.apiKey, path, body)
   const calls = Array.from({ length: CALLS }, () => randomUUID())
+  const jsm = await jetstreamManager(system.nc)
+  const floorOf = async (): Promise<number> =>
+    (await system.buckets.cursors.get(cursorKeyOf(0)))?.json<Cursor>().floor ?? 0
   const send = async (round: number, exchanges: number): Promise<void> => {
     for (const call of calls) {
       const { status } = await sendAs(system.organization, reportOf(call, round, exchanges))
@@ -71,6 +77,9 @@ t.test('partial, then complete, with kills in between', async t => {
   }
   /** Resolves when every call shows report `round` and nothing else. */
   const shows = async (round: number, exchanges: number): Promise<void> => {
+    // Behind the floor nothing is under way any more, neither rows nor reversals.
+    const { state } = await jsm.streams.info(streamOf(0))
+    await eventually('the floor', async () => (await floorOf()) >= state.last_seq, 60_000)
     await eventually(
       `report ${round} of every call`,
       async () => {

@@ -85,17 +85,21 @@ t.test('slow headers, slow bodies and headers without an end are cut, and others
 })
 
 t.test('an organization over its rate hears 429 and when to come back; others do not', async t => {
-  const limited = await system.startReceiver({ PARLEY_RATE_REQUESTS: '20', PARLEY_RATE_BYTES: '1000000' })
+  const startedAt = performance.now()
+  const limited = await system.startReceiver({ PARLEY_RATE_REQUESTS: '2', PARLEY_RATE_BYTES: '1000000' })
   const answers = await Promise.all(
     Array.from({ length: 60 }, () => post<{ error: string }>(`${limited.baseUrl}${SESSION}`, session(), org)),
   )
   const refused = answers.filter(answer => answer.status === 429)
-  t.ok(refused.length >= 20 && refused.length <= 40, `${refused.length} refused`)
+  // However long the machine takes for these, more than two a second may not pass.
+  const seconds = (performance.now() - startedAt) / 1000
+  const passed = answers.length - refused.length
+  t.ok(refused.length > 0 && passed >= 2 && passed <= 2 + 2 * seconds, `${passed} passed in ${seconds} s`)
   t.equal(answers.filter(answer => answer.status === 200).length, 60 - refused.length)
   t.match(refused[0]?.body.error, /sends more than it may/)
   const headers = (name: string) => refused[0]?.headers.get(name)
   t.equal(headers('retry-after'), '1')
-  t.equal(headers('ratelimit-policy'), '"requests";q=20;w=1, "bytes";q=1000000;w=1;qu="content-bytes"')
+  t.equal(headers('ratelimit-policy'), '"requests";q=2;w=1, "bytes";q=1000000;w=1;qu="content-bytes"')
   t.equal(headers('ratelimit'), '"requests";r=0;t=1')
   const other = await post(`${limited.otelUrl}/v1/traces`, {}, { 'x-service-org-id': system.inactive })
   t.equal(other.status, 401)
@@ -103,7 +107,9 @@ t.test('an organization over its rate hears 429 and when to come back; others do
     await metrics(limited.opsPort),
     /ingest_refused_total\{endpoint="capture-session",code="ING_RATE",part="receiver"\}/,
   )
-  t.equal(limited.logs().split('ING_RATE').length - 1, 1, 'one line for all of them')
+  const lines = (): number => limited.logs().split('ING_RATE').length - 1
+  await eventually('a line', () => lines() > 0)
+  t.ok(lines() <= 1 + (performance.now() - startedAt) / 10_000, 'one line for all of ten seconds')
 })
 
 t.test(

@@ -10,7 +10,14 @@ import { eventually } from '#test/rig.ts'
 
 const MiB = 1024 * 1024
 const system = await startReceiverSystem(t)
-const [one, two] = await Promise.all([system.startReceiver(), system.startReceiver()])
+const startedAt = performance.now()
+// An event may wait long for a session that another receiver has just taken: what is waited for is seen, not how long it takes.
+const patient = { PARLEY_SESSION_WAIT_MS: '60000' }
+const [one, two, brief] = await Promise.all([
+  system.startReceiver(patient),
+  system.startReceiver(patient),
+  system.startReceiver(),
+])
 const { baseUrl, otelUrl } = one
 const org = { 'x-org-id': system.organization }
 const collector = { 'x-service-org-id': system.organization }
@@ -42,6 +49,9 @@ async function refused(t: Check, path: string, body: unknown, status: number, er
   const text = String(answer.body.error)
   t.ok(typeof error === 'string' ? text === error : error.test(text), text)
 }
+
+const metricsOf = async (receiver: { opsPort: number }): Promise<string> =>
+  (await fetch(`http://127.0.0.1:${receiver.opsPort}/metrics`)).text()
 
 const newSession = async (): Promise<string> => {
   const session_id = randomUUID()
@@ -169,22 +179,25 @@ t.test('400 for bad JSON, and for fields that are missing or of another type, by
 })
 
 t.test('404 for an event of an unknown session, after waiting for it', async t => {
-  const event = { event_id: randomUUID(), primitive_name: 'a' }
-  const started = performance.now()
-  await refused(t, EVENT, { ...event, session_id: randomUUID() }, 404, 'Unknown session_id')
-  t.ok(performance.now() - started > 900)
+  const event = () => ({ event_id: randomUUID(), primitive_name: 'a' })
+  // Refused only when stream and store have said no within the time: when one of them is late the event is taken.
+  const { answer, waitedMs } = await eventually('a refusal', async () => {
+    const started = performance.now()
+    const answer = await send(`${brief.baseUrl}${EVENT}`, { ...event(), session_id: randomUUID() })
+    return answer.status === 200 ? undefined : { answer, waitedMs: performance.now() - started }
+  })
+  t.match(answer, { status: 404, body: { error: 'Unknown session_id' } })
+  t.ok(waitedMs > 900)
+  t.match(await metricsOf(brief), /ingest_requests_total\{endpoint="capture-event",status="404",[^}]*\} 1$/m)
 
   const session_id = randomUUID()
-  const patient = await system.startReceiver({ PARLEY_SESSION_WAIT_MS: '8000' })
-  const early = send(`${patient.baseUrl}${EVENT}`, { ...event, session_id })
-  await eventually('the event waits', async () =>
-    /ingest_waiting_[^ ]* 1$/m.test(await (await fetch(`http://127.0.0.1:${patient.opsPort}/metrics`)).text()),
-  )
+  const early = send(`${one.baseUrl}${EVENT}`, { ...event(), session_id })
+  await eventually('the event waits', async () => /ingest_waiting_[^ ]* 1$/m.test(await metricsOf(one)))
   await send(`${two.baseUrl}${SESSION}`, { session_id, client_config: 'x' })
   t.equal((await early).status, 200, 'an event that overtook its session on another receiver')
 
   const elsewhere = { 'x-org-id': system.inactive }
-  t.equal((await send(`${baseUrl}${EVENT}`, { ...event, session_id }, elsewhere)).status, 401)
+  t.equal((await send(`${baseUrl}${EVENT}`, { ...event(), session_id }, elsewhere)).status, 401)
 })
 
 t.test(
@@ -414,13 +427,16 @@ t.test('random requests are never answered 2xx and never end a receiver', async 
 })
 
 t.test('the metrics tell requests, refusals, envelopes and what is pending', async t => {
-  const text = await (await fetch(`http://127.0.0.1:${one.opsPort}/metrics`)).text()
+  // The receiver hears a moment later that a sender is gone.
+  const text = await eventually('nothing pending', async () => {
+    const text = await metricsOf(one)
+    return /ingest_pending_bytes\{[^}]*\} 0$/m.test(text) && text
+  })
   const f = (name: string, labels: string): number => {
     const line = text.split('\n').find(one => one.startsWith(`parley_ingest_${name}{${labels}`))
     return Number(line?.split(' ').at(-1) ?? Number.NaN)
   }
   t.ok(f('requests_total', 'endpoint="capture-session",status="200"') > 50)
-  t.ok(f('requests_total', 'endpoint="capture-event",status="404"') >= 1)
   t.ok(f('refused_total', 'endpoint="voice",code="ING_VOICE_NUMBER"') >= 1)
   t.ok(f('body_bytes_total', 'endpoint="traces"') > MiB)
   t.ok(f('envelopes_total', 'outcome="stored"') > 100)
@@ -437,7 +453,9 @@ t.test('the metrics tell requests, refusals, envelopes and what is pending', asy
     .filter(line => line.includes('request refused'))
   const codes = lines.map(line => (JSON.parse(line) as { code: string }).code)
   t.ok(codes.length > 5)
-  t.ok(codes.length <= 2 * new Set(codes).size, 'at most one line per code and ten seconds')
+  const most = 1 + Math.floor((performance.now() - startedAt) / 10_000)
+  const often = [...new Set(codes)].filter(code => codes.filter(other => other === code).length > most)
+  t.strictSame(often, [], 'at most one line per code and ten seconds')
 })
 
 t.test('the streams hold exactly what was answered 200, for this organization', async t => {

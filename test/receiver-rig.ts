@@ -30,6 +30,9 @@ export interface ReceiverSystem {
   stored(): Promise<StoredFrame[]>
 }
 
+/** A sender that may wait is not told no because the machine paused. */
+const PATIENCE = { PARLEY_HOLD_MS: '60000' }
+
 /** A payload as the stream holds it, decompressed. */
 export interface StoredFrame {
   readonly kind: keyof typeof FrameKind
@@ -61,6 +64,7 @@ export async function startReceiverSystem(t: Teardown, limits: Partial<StreamLim
         PARLEY_DATABASE: database.database,
         PARLEY_PORT: '0',
         PARLEY_OTLP_PORT: '0',
+        ...PATIENCE,
         ...env,
       })
       return {

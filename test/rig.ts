@@ -26,7 +26,12 @@ const MiB = 1024 * 1024
 const DAY_S = 86_400
 /** A machine that is several times slower, or busy, is still right. */
 const PATIENCE = 4
-const START_MS = 60_000
+const START_MS = 120_000
+/** An orderly stop takes what a busy machine takes; what hangs is still found. */
+const STOP_MS = 60_000
+const ASKED_MIN = 5
+/** A question to NATS waits for its answer as long as this, whatever its asker has said. */
+const REQUEST_MS = 60_000
 
 /** What the rig needs of a tap test. Teardowns run in reverse order. */
 export interface Teardown {
@@ -123,10 +128,17 @@ export async function freshDatabase(t: Teardown, url?: string): Promise<TestData
   return { url: engine, database, store }
 }
 
-/** A connection that is closed when the test ends. */
-export async function connectNats(t: Teardown, url: string): Promise<NatsConnection> {
-  const nc = await connect({ url, name: 'test', log: silentLog })
+/**
+ * A connection that is closed when the test ends. Whatever is asked over it (publishing included) is waited for much longer than
+ * usual, so that a machine that pauses fails no test; `hasty`: as in production, for tests that kill the server and ask meanwhile.
+ */
+export async function connectNats(t: Teardown, url: string, how: { hasty?: boolean } = {}): Promise<NatsConnection> {
+  const nc = await connect({ url, name: 'test', log: silentLog, timeoutMs: START_MS })
   t.teardown(() => nc.close())
+  if (how.hasty) return nc
+  const request = nc.request.bind(nc)
+  nc.request = (subject, payload, options) =>
+    request(subject, payload, { ...options, timeout: Math.max(options?.timeout ?? 0, REQUEST_MS) })
   return nc
 }
 
@@ -146,19 +158,21 @@ export interface TestPart {
   readonly about: Readonly<Record<string, unknown>>
   kill(signal: NodeJS.Signals): void
   readonly exited: Promise<Exit>
-  /** SIGTERM, then SIGKILL after 10 s. */
+  /** SIGTERM; it gets more time than in production before it is ended by force. */
   stop(): Promise<Exit>
   /** Everything it has written, as text. */
   logs(): string
 }
 
+const PART_ENV = { PARLEY_LOG_LEVEL: 'info', PARLEY_STOP_MS: String(STOP_MS) }
+
 /**
  * Starts a part, e.g. `ingest/main.ts`, and resolves once it is ready. Its environment is `env` and nothing else, with a log level
- * of `info` unless given.
+ * of `info` and time for its stop unless given.
  * @throws ParleyError RUN_PART_FAILED with what the part wrote when it ends before it is ready.
  */
 export async function startPart(t: Teardown, main: string, env: Readonly<Record<string, string>>): Promise<TestPart> {
-  const { child, ready } = startPartProcess({ main, env: { PARLEY_LOG_LEVEL: 'info', ...env }, output: 'pipe' })
+  const { child, ready } = startPartProcess({ main, env: { ...PART_ENV, ...env }, output: 'pipe' })
   t.teardown(async () => {
     child.kill('SIGKILL')
     await child.exited
@@ -176,7 +190,7 @@ export async function startPart(t: Teardown, main: string, env: Readonly<Record<
       about,
       kill: child.kill,
       exited: child.exited,
-      stop: () => child.stop(10_000),
+      stop: () => child.stop(STOP_MS + 10_000),
       logs,
     }
   } catch (error) {
@@ -252,6 +266,9 @@ export async function startSystem(t: Teardown, options: SystemOptions = {}): Pro
       PARLEY_PORT: '0',
       PARLEY_OTLP_PORT: '0',
       PARLEY_QUERY_URL: queryUrl,
+      // Senders are not told no because the machine paused.
+      PARLEY_HOLD_MS: '60000',
+      PARLEY_SESSION_WAIT_MS: '60000',
       ...more,
     })
   const startProcessor = (more: Readonly<Record<string, string>> = {}): Promise<TestPart> =>
@@ -304,8 +321,9 @@ export async function createTenant(
 }
 
 /**
- * Asks until `probe` gives something other than undefined or false; fails with `what` after `timeoutMs`. A probe that throws is
- * asked again too (what it asks may be down for the moment); its last error becomes the cause.
+ * Asks until `probe` gives something other than undefined or false; fails with `what` after a multiple of `timeoutMs`, and not before
+ * it was asked several times: a machine that pauses may use up any time between two questions. A probe that throws is asked again
+ * too (what it asks may be down for the moment); its last error becomes the cause.
  */
 export async function eventually<T>(
   what: string,
@@ -314,7 +332,7 @@ export async function eventually<T>(
 ): Promise<Exclude<T, undefined | false>> {
   const deadline = performance.now() + PATIENCE * timeoutMs
   let cause: unknown
-  while (performance.now() < deadline) {
+  for (let asked = 0; asked < ASKED_MIN || performance.now() < deadline; asked++) {
     try {
       const value = await probe()
       if (value !== undefined && value !== false) return value as Exclude<T, undefined | false>

@@ -49,7 +49,8 @@ export function launch(t: Teardown, env: Record<string, string>): Launched {
   })
   let output = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()))
-  const ended = once(child, 'exit')
+  // `close`, not `exit`: its last lines have been read by then.
+  const ended = once(child, 'close')
   t.teardown(async () => {
     child.kill('SIGTERM')
     await ended
@@ -70,6 +71,8 @@ export async function freshSettings(t: Teardown): Promise<Record<string, string>
     PARLEY_DATA_DIR: await tempDir(t),
     PARLEY_PORT: String(await freePort()),
     PARLEY_OTLP_PORT: String(await freePort()),
+    // How full the disk of this machine is decides nothing here.
+    PARLEY_DISK_MIN_FREE_PERCENT: '0',
   }
 }
 
@@ -94,9 +97,5 @@ export const processesOf = async (env: Record<string, string>): Promise<ProcessI
   JSON.parse(await readFile(join(env.PARLEY_DATA_DIR as string, 'processes.json'), 'utf8')) as ProcessIdentity[]
 
 /** Resolves when none of these processes runs. */
-export const allGone = (processes: readonly ProcessIdentity[], timeoutMs: number): Promise<true> =>
-  eventually(
-    'the end of every process',
-    async () => (await Promise.all(processes.map(isRunning))).every(r => !r),
-    timeoutMs,
-  )
+export const allGone = (processes: readonly ProcessIdentity[]): Promise<true> =>
+  eventually('the end of every process', async () => (await Promise.all(processes.map(isRunning))).every(r => !r))

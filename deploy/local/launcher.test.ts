@@ -126,12 +126,17 @@ t.test(
       await t.test(`${name}, killed, is brought back and the operator is told`, async t => {
         const before = pidOf((await localOf(env)).pids)
         process.kill(before, 'SIGKILL')
-        const after = await eventually(`another ${name}`, async () => {
-          const pid = pidOf((await localOf(env)).pids)
-          return pid !== before && pid !== 0 ? pid : undefined
-        })
+        const after = await eventually(
+          `another ${name}`,
+          async () => {
+            const pid = pidOf((await localOf(env)).pids)
+            return pid !== before && pid !== 0 ? pid : undefined
+          },
+          60_000,
+        )
         t.not(after, before)
-        t.ok(launched.output().includes(`${name} (process ${before}) was ended by SIGKILL`))
+        const told = `${name} (process ${before}) was ended by SIGKILL`
+        await eventually(told, () => launched.output().includes(told))
       })
     }
 
@@ -149,7 +154,7 @@ t.test(
       const { code, tookMs } = await launched.exited()
       t.equal(code, 0)
       t.comment(`${tookMs} ms`)
-      await allGone(processes, 1_000)
+      await allGone(processes)
       await t.rejects(localOf(env), 'local.json is gone')
       t.match(launched.output(), /parley: stopped after/)
     })
@@ -174,7 +179,7 @@ t.test(
         const third = launch(t, env)
         const local = await ready(third, env)
         t.equal(local.org_id, first.org_id)
-        await allGone(orphans, 1_000)
+        await allGone(orphans)
         third.child.kill('SIGTERM')
         t.equal((await third.exited()).code, 0)
       },

