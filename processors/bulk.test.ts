@@ -82,7 +82,7 @@ async function recordsOf(
   return { ranges: some.map(({ from, to }) => [from, to]), some }
 }
 
-t.test('an organization that floods a partition does not keep another one waiting', { timeout: 400_000 }, async t => {
+t.test('an organization that floods a partition does not keep another one waiting', { timeout: 1_200_000 }, async t => {
   const bench = await createBench(t)
   const sent = await flood(bench, 60)
   // Nothing is stored until the flood has a lane of its own; that one waits until the end.

@@ -31,7 +31,7 @@ import { trace, whyNoTrace } from './kill-points/strace.ts'
 import { type KillSystem, type SentLoad, startKillSystem } from './kill-points/system.ts'
 
 const options = killOptions({ points: 16 })
-const TIMEOUT_MS = options.all || options.only ? 3_600_000 : 400_000
+const TIMEOUT_MS = options.all || options.only ? 3_600_000 : 1_200_000
 /** A load that is stored without its point being passed: the point may still come with what is done after the floor. */
 const GRACE_MS = 2_000
 const SETTLED_MS = 60_000

@@ -24,7 +24,7 @@ interface LocalJson {
 
 const SENDERS = 8
 
-t.test('whatever is killed, what was acknowledged is stored exactly once', { timeout: 400_000 }, async t => {
+t.test('whatever is killed, what was acknowledged is stored exactly once', { timeout: 1_200_000 }, async t => {
   const dataDir = await mkdtemp(join(tmpdir(), 'parley-kill-'))
   const launcher = spawn(process.execPath, [fileURLToPath(new URL('../deploy/local/main.ts', import.meta.url))], {
     env: {

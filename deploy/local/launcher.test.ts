@@ -64,7 +64,7 @@ t.test('a lock of a process that is gone, or of a pid that now means another pro
 
 t.test(
   'an instance runs, survives the death of each process, stops without rest and goes on',
-  { timeout: 400_000 },
+  { timeout: 1_200_000 },
   async t => {
     const env = await freshSettings(t)
     const launched = launch(t, { ...env, PARLEY_RECEIVERS: '2' })

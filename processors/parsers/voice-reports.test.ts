@@ -16,7 +16,7 @@ const [argument] = process.argv.slice(2)
 const CASES = Number(argument) || 3000
 
 // The file's own limit, too.
-t.setTimeout(60_000 + 10 * CASES)
+t.setTimeout(1_200_000 + 10 * CASES)
 
 const folder = new URL('voice-reports/', import.meta.url)
 const rowsFile = (name: string): URL => new URL(`rows/${name}.json`, folder)
@@ -171,23 +171,27 @@ function unheard(message: Readonly<Record<string, unknown>>, source: string, uni
   return ''
 }
 
-t.test('mutated reports: no crash, no lost turn, no cost counted twice', { timeout: 30_000 + 10 * CASES }, async t => {
-  const random = randomOf(7)
-  const values = [...bodies.values()].map(bytes => JSON.parse(Buffer.from(bytes).toString()) as unknown)
-  let taken = 0
-  for (let i = 0; i < CASES; i++) {
-    const bytes =
-      i % 2 === 0
-        ? mutated([...bodies.values()], random)
-        : json(bent(values[random(values.length)], random, 10 + random(60)))
-    const show = (): object => ({ body: Buffer.from(bytes).toString('latin1').slice(0, 4000) })
-    try {
-      const wrong = wrongWith(bytes)
-      if (wrong !== null) taken++
-      if (wrong) t.fail(`case ${i}: ${wrong}`, show())
-    } catch (error) {
-      t.fail(`case ${i}: ${String(error)}`, show())
+t.test(
+  'mutated reports: no crash, no lost turn, no cost counted twice',
+  { timeout: 1_200_000 + 10 * CASES },
+  async t => {
+    const random = randomOf(7)
+    const values = [...bodies.values()].map(bytes => JSON.parse(Buffer.from(bytes).toString()) as unknown)
+    let taken = 0
+    for (let i = 0; i < CASES; i++) {
+      const bytes =
+        i % 2 === 0
+          ? mutated([...bodies.values()], random)
+          : json(bent(values[random(values.length)], random, 10 + random(60)))
+      const show = (): object => ({ body: Buffer.from(bytes).toString('latin1').slice(0, 4000) })
+      try {
+        const wrong = wrongWith(bytes)
+        if (wrong !== null) taken++
+        if (wrong) t.fail(`case ${i}: ${wrong}`, show())
+      } catch (error) {
+        t.fail(`case ${i}: ${String(error)}`, show())
+      }
     }
-  }
-  t.ok(taken > CASES / 10, `${taken} of ${CASES} were taken`)
-})
+    t.ok(taken > CASES / 10, `${taken} of ${CASES} were taken`)
+  },
+)

@@ -9,7 +9,7 @@ import { JsonFault, JsonScanner, jsonFaultText } from './json.ts'
 const SEED = 20_250_117
 const BODIES = 450_000
 // Seconds of work, and many times that on a machine with other work.
-t.setTimeout(400_000)
+t.setTimeout(1_200_000)
 
 t.test('each binary is what its text says', async t => {
   const read = (name: string) => readFileSync(new URL(name, import.meta.url), 'utf8')

@@ -8,7 +8,7 @@ import { OtlpProtobufScanner } from './otlp-protobuf.ts'
 const SEED = 20_250_120
 const BODIES = 40_000
 // Seconds of work, and many times that on a machine with other work.
-t.setTimeout(400_000)
+t.setTimeout(1_200_000)
 
 t.test('what exporters send is decided by the walk alone', async t => {
   const scanner = new OtlpProtobufScanner()

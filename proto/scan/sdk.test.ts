@@ -7,7 +7,7 @@ import { SdkScanner } from './sdk.ts'
 const SEED = 20_250_118
 const BODIES = 250_000
 // Seconds of work, and many times that on a machine with other work.
-t.setTimeout(400_000)
+t.setTimeout(1_200_000)
 const ID = '0b0f2b1e-7a66-4d7e-9d3a-6a3f6f1e2b11'
 const SESSION = 'F47AC10B-58CC-4372-A567-0E02B2C3D479'
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
