@@ -40,6 +40,8 @@ export const NAMES = ['ask', 'find', 'plan']
 export const PLANS = ['free', 'pro', 'team']
 export const USERS = ['', 'ada', 'bob', 'cyd']
 const WORDS = ['refund', 'invoice', 'refund', 'delivery', 'password', 'the', 'of', 'Grün']
+/** Odd ones: half an hour and three quarters beside UTC's, behind it, and beyond a day ahead of it. */
+const ZONES = ['Asia/Kathmandu', 'America/St_Johns', 'Pacific/Kiritimati', 'Pacific/Marquesas', 'Europe/Berlin']
 const ERRORS = ['', 'no answer after 30 s', 'no answer after 7 s', 'order 12 is gone']
 
 /** What was written, and what stands after all corrections. */
@@ -63,13 +65,21 @@ export async function writeRandomData(
   for (const conversation_id of conversations) {
     if (random() >= 0.5) captured.set(conversation_id, { user: pick(USERS), plan: pick(PLANS) })
   }
-  const at = new Date(NOW_MS - 1000).toISOString()
-  await insertSessions(
-    store,
-    [...captured].map(([conversation_id, { user, plan }]) =>
-      storedSession({ organization, conversation_id, user_id: user, user_data: { plan }, at }),
-    ),
-  )
+  // Captures come late, long after events, and some say what an earlier one said otherwise.
+  const captures = [...captured].flatMap(([conversation_id, { user, plan }]) => {
+    const capture = (user_id: string, plan: string, beforeMs: number) =>
+      storedSession({
+        organization,
+        conversation_id,
+        user_id,
+        user_data: { plan },
+        at: new Date(NOW_MS - beforeMs).toISOString(),
+      })
+    // A capture without a user says nothing about it: then the earlier one would still count.
+    const stale = user !== '' && random() < 0.5 ? [capture(pick(USERS), pick(PLANS), 86_400_000)] : []
+    return [capture(user, plan, 1000), ...stale]
+  })
+  await insertSessions(store, captures)
   const events = Array.from({ length: count }, (_, i) => {
     const failed = pick([0, 0, 1] as const)
     return storedEvent({
@@ -115,6 +125,7 @@ export interface Filters {
   readonly time_range: TimeRange
   readonly from?: string | undefined
   readonly to?: string | undefined
+  readonly timezone?: string | undefined
   readonly agent_name?: string | undefined
   readonly success?: boolean | undefined
   readonly metadata_filters?: { key: string; value: string }[] | undefined
@@ -133,6 +144,7 @@ export function randomFilters(dice: Dice): Filters {
   return {
     time_range: pick(['1h', '1d', '1w', '1m', 'all'] as const),
     ...(random() < 0.5 ? between(dice) : {}),
+    timezone: maybe(pick(ZONES)),
     agent_name: maybe(pick(NAMES)),
     success: maybe(random() < 0.5),
     metadata_filters: maybe([

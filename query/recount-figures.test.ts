@@ -1,4 +1,5 @@
 // Figures, tools, failures, keys, words and charts over random data: every answer must equal a recount written without SQL.
+import { randomUUID } from 'node:crypto'
 import type { Test } from 'tap'
 import t from 'tap'
 import { latencyOfBucket } from '#proto/rows.ts'
@@ -32,6 +33,8 @@ let data: RandomData
 t.before(async () => {
   await node.db.store.command('SYSTEM STOP MERGES events')
   data = await writeRandomData(node.db.store, organization, EVENTS, dice)
+  // Another organization, under the same ids: none of it may be counted.
+  await writeRandomData(node.db.store, randomUUID(), EVENTS / 2, createDice(SEED + 1))
 })
 
 // ---- the recount
@@ -63,16 +66,46 @@ function average(events: readonly StoredEvent[]): number | null {
 const by = (events: readonly StoredEvent[], of: (stored: StoredEvent) => string): Map<string, StoredEvent[]> =>
   Map.groupBy(events, of)
 
-/** UTC days of a window that end before its end. */
+const QUARTER_MS = 900_000
+const formats = new Map<string, Intl.DateTimeFormat>()
+/** The date on the wall in a time zone. */
+function dateIn(ms: number, timeZone: string): string {
+  const format =
+    formats.get(timeZone) ??
+    new Intl.DateTimeFormat('en-CA', { timeZone, year: 'numeric', month: '2-digit', day: '2-digit' })
+  formats.set(timeZone, format)
+  return format.format(ms)
+}
+
+const midnights = new Map<string, number>()
+/** When the day of an instant began: clocks are quarters of an hour apart, so some quarter is the first with its date. */
+function dayAt(ms: number, timezone = 'UTC'): number {
+  const date = dateIn(ms, timezone)
+  const known = midnights.get(`${timezone} ${date}`)
+  if (known !== undefined) return known
+  let begins = Math.floor(ms / QUARTER_MS) * QUARTER_MS
+  while (dateIn(begins - 1, timezone) === date) begins -= QUARTER_MS
+  midnights.set(`${timezone} ${date}`, begins)
+  return begins
+}
+
+/** Days of a window in its time zone, as far as now. */
 function daysOf(filters: Filters, events: readonly StoredEvent[]): number[] {
+  const { timezone } = filters
   const { start, end } = boundsOf(filters)
   const first = start === Number.NEGATIVE_INFINITY ? Math.min(NOW_MS, ...events.map(timeOf)) : start
   const days: number[] = []
-  for (let day = Math.floor(first / DAY_MS) * DAY_MS; day <= Math.min(end - 1, NOW_MS); day += DAY_MS) days.push(day)
+  for (
+    let day = dayAt(first, timezone);
+    day <= Math.min(end - 1, NOW_MS);
+    day = dayAt(day + 26 * 3_600_000, timezone)
+  ) {
+    days.push(day)
+  }
   return days
 }
 
-const dayOf = (stored: StoredEvent): number => Math.floor(timeOf(stored) / DAY_MS) * DAY_MS
+const dayOf = (stored: StoredEvent, timezone?: string): number => dayAt(timeOf(stored), timezone)
 
 function totals(events: readonly StoredEvent[]) {
   return {
@@ -88,7 +121,7 @@ function dashboardOf(filters: Filters) {
   const daily = (count: (events: StoredEvent[]) => number) =>
     daysOf(filters, events).map(day => ({
       day: iso(day),
-      count: count(events.filter(stored => dayOf(stored) === day)),
+      count: count(events.filter(stored => dayOf(stored, filters.timezone) === day)),
     }))
   const { start, end } = boundsOf(filters)
   const length = Math.min(end, NOW_MS) - start

@@ -1,4 +1,5 @@
 // Random events, captures and corrections; random filters; every answer must equal a recount written without SQL.
+import { randomUUID } from 'node:crypto'
 import type { Test } from 'tap'
 import t from 'tap'
 import { createTenant, eventually } from '#test/rig.ts'
@@ -34,6 +35,8 @@ let data: RandomData
 t.before(async () => {
   await node.db.store.command('SYSTEM STOP MERGES events')
   data = await writeRandomData(node.db.store, organization, EVENTS, dice)
+  // Another organization, under the same ids: none of it may be counted.
+  await writeRandomData(node.db.store, randomUUID(), EVENTS / 2, createDice(SEED + 1))
 })
 
 /** Ids of the events that the filters let through, newest first. */
