@@ -7,6 +7,7 @@ import { idle } from './cases/idle.ts'
 import { ingest } from './cases/ingest.ts'
 import { ingestMemory } from './cases/ingest-memory.ts'
 import { kills } from './cases/kills.ts'
+import { processing } from './cases/process.ts'
 import { scan } from './cases/scan.ts'
 import { scanFuzz } from './cases/scan-fuzz.ts'
 import { spans } from './cases/spans.ts'
@@ -25,6 +26,10 @@ const cases: Readonly<Record<string, { about: string; run: (args: readonly strin
     run: handOver,
   },
   idle: { about: 'memory and CPU of the running, idle instance', run: idle },
+  process: {
+    about: 'from bytes to rows: parley, the ordinary design, the engine alone; --rounds (5), --only <pattern>',
+    run: processing,
+  },
   scan: { about: 'the check of a body: JSON.parse and schemas against the byte scanner', run: scan },
   'scan-fuzz': { about: '10,000,000 mutated bodies (or the number given), checked both ways', run: scanFuzz },
   spans: { about: 'a span from bytes to rows, by the framework that wrote it', run: spans },
