@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import t from 'tap'
 import {
   conversationIdOf,
@@ -5,6 +6,7 @@ import {
   fingerprint,
   isUuid,
   mintId,
+  NIL_UUID,
   partitionOf,
   spanEventId,
   uuidBytes,
@@ -82,3 +84,21 @@ t.test('fingerprints tell kinds, organizations and ids apart', async t => {
   t.equal(fingerprint('event', 'o1', 'x').toString('hex'), prints[0])
   t.equal(fingerprint('event', 'o1', 'x').length, FINGERPRINT_BYTES)
 })
+
+t.test(
+  'the id of a name is the same whatever was asked before: other namespaces, longer names, any script',
+  async t => {
+    const plain = (namespace: string, name: string): string => {
+      const digest = createHash('sha1').update(uuidBytes(namespace)).update(name, 'utf8').digest()
+      digest[6] = ((digest[6] as number) & 0x0f) | 0x50
+      digest[8] = ((digest[8] as number) & 0x3f) | 0x80
+      return uuidText(digest)
+    }
+    const namespaces = [NIL_UUID, '11111111-1111-4111-8111-111111111111', 'ffffffff-ffff-4fff-bfff-ffffffffffff']
+    for (let i = 0; i < 300; i++) {
+      const name = 'aé漢😀\ud800'.slice(0, i % 6).repeat((i * 7) % 90)
+      const namespace = namespaces[i % 3] as string
+      if (uuidV5(namespace, name) !== plain(namespace, name)) t.equal(uuidV5(namespace, name), plain(namespace, name))
+    }
+  },
+)

@@ -55,3 +55,14 @@ t.test('differences are in nanoseconds', async t => {
   t.equal(nanosBetween({ ms: 5, ns: 999_999 }, { ms: 6, ns: 1 }), 2)
   t.equal(nanosBetween({ ms: 6, ns: 1 }, { ms: 5, ns: 999_999 }), -2)
 })
+
+t.test('times as SQL are those of ISO 8601, over days, before 1970, and where the same day comes again', async t => {
+  for (let i = 0; i < 2000; i++) {
+    const ms = (i % 7) * 86_400_000 * 365 - 4e11 + i * 43_199_999
+    const iso = new Date(ms).toISOString()
+    const expected = `${iso.slice(0, 10)} ${iso.slice(11, 23)}`
+    if (sqlMillis(ms) !== expected) t.equal(sqlMillis(ms), expected)
+    if (sqlNanos({ ms, ns: i * 499 }) !== `${expected}${String(i * 499).padStart(6, '0')}`) t.fail(expected)
+  }
+  t.throws(() => sqlMillis(Number.NaN), RangeError('Invalid time value'))
+})

@@ -50,16 +50,32 @@ export function clamp(at: Instant, receivedAtMs: number, limits: ClampLimits = C
   return at
 }
 
+const DAY_MS = 86_400_000
+/** The day that was written last: what arrives together happened together. */
+let writtenDay = Number.NaN
+let writtenDate = ''
+
+const pad = (width: number): string[] => Array.from({ length: 10 ** width }, (_, n) => String(n).padStart(width, '0'))
+const TWO = pad(2)
+const THREE = pad(3)
+
 /** `YYYY-MM-DD hh:mm:ss.nnnnnnnnn` in UTC, as ClickHouse's DateTime64(9) reads it. Precondition: years 0001 to 9999. */
 export function sqlNanos(at: Instant): string {
-  const iso = new Date(at.ms).toISOString()
-  return `${iso.slice(0, 10)} ${iso.slice(11, 23)}${String(at.ns).padStart(6, '0')}`
+  return `${sqlMillis(at.ms)}${THREE[Math.floor(at.ns / 1000)]}${THREE[at.ns % 1000]}`
 }
 
 /** `YYYY-MM-DD hh:mm:ss.mmm` in UTC, as DateTime64(3) reads it. */
 export function sqlMillis(ms: number): string {
-  const iso = new Date(ms).toISOString()
-  return `${iso.slice(0, 10)} ${iso.slice(11, 23)}`
+  const whole = Math.trunc(ms)
+  const day = Math.floor(whole / DAY_MS)
+  if (day !== writtenDay) {
+    writtenDate = new Date(whole).toISOString().slice(0, 10)
+    writtenDay = day
+  }
+  const rest = whole - day * DAY_MS
+  const seconds = Math.floor(rest / 1000)
+  const time = `${TWO[Math.floor(seconds / 3600)]}:${TWO[Math.floor(seconds / 60) % 60]}:${TWO[seconds % 60]}`
+  return `${writtenDate} ${time}.${THREE[rest % 1000]}`
 }
 
 /** The month of an instant as YYYYMM in UTC: the time part of a table partition. */
