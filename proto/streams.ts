@@ -7,6 +7,8 @@ export const subjectOf = (partition: number): string => `ingest.${partition}`
 export const sessionsSubjectOf = (partition: number): string => `ingest.${partition}.sessions`
 export const DEAD_STREAM = 'DEAD'
 export const deadSubjectOf = (partition: number): string => `dead.${partition}`
+export const AUDIT_STREAM = 'AUDIT'
+export const AUDIT_SUBJECT = 'audit'
 export const BLOCKS_STREAM = 'BLOCKS'
 export const blocksSubjectOf = (partition: number): string => `blocks.${partition}`
 

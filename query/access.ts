@@ -56,6 +56,8 @@ export const leastRoles: Readonly<Record<string, Role>> = {
   'DELETE /dashboard/api/organizations/{id}/members/{member_id}': 'admin',
   'GET /dashboard/api/organizations/{id}/invitations': 'admin',
   'DELETE /dashboard/api/organizations/{id}/invitations/{invitation_id}': 'admin',
+  'GET /dashboard/api/organization/audit': 'admin',
+  'GET /dashboard/api/organization/audit/export': 'admin',
   'GET /dashboard/api/organization/api-keys': 'admin',
   'POST /dashboard/api/organization/api-keys': 'admin',
   'DELETE /dashboard/api/organization/api-keys/{id}': 'admin',

@@ -15,6 +15,9 @@ import type { StoredRanges } from '#streams/blocks.ts'
 import type { PayloadPosition } from '#streams/payloads.ts'
 import { accessOf } from './access.ts'
 import { admit, readParams } from './admit.ts'
+import type { Audit } from './audit.ts'
+import { actorOf } from './audit.ts'
+import { actionOf, targetOf } from './audited.ts'
 import type { Authenticator, Headers, Principal, UserPrincipal } from './auth.ts'
 import type { OpenReader, Reader } from './reader.ts'
 import { Reply } from './reply.ts'
@@ -145,6 +148,8 @@ export interface RunnerOptions {
   readonly openReader: OpenReader
   readonly control: Control
   readonly signIn: SignIn
+  /** Left out in tests that are not about it. */
+  readonly audit?: Audit
   readonly rejects: KV
   readonly stored: StoredRanges
   readonly prices: PriceList
@@ -176,6 +181,7 @@ export function createRunner(options: RunnerOptions): (endpoint: Endpoint) => Ru
       options.checkResponses && endpoint.produces === undefined ? createChecker(endpoint.response) : undefined
     const declared = options.checkResponses ? new Set(codesOf(endpoint)) : undefined
     const access = accessOf(endpoint)
+    const action = actionOf(endpoint)
     const run = async (plain: PlainRequest): Promise<unknown> => {
       const { principal, entered, asked } = await admit(options, access, plain, clock())
       const params = readParams(plain.params)
@@ -197,6 +203,12 @@ export function createRunner(options: RunnerOptions): (endpoint: Endpoint) => Ru
             }) as Call,
         value,
       )
+      if (action !== null && entered !== null && principal !== null) {
+        await options.audit?.note({
+          ...{ organization: entered.organization.id, actor: actorOf(principal), action },
+          ...{ target: targetOf(params, value, answer), address: plain.address, request: plain.id },
+        })
+      }
       if (response) requireShape(response, answer instanceof Reply ? answer.body : answer, name)
       return answer
     }

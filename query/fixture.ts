@@ -14,11 +14,13 @@ import { createMetrics } from '#runtime/metrics.ts'
 import type { Store } from '#store/client.ts'
 import type { Buckets } from '#streams/apply.ts'
 import { openBuckets } from '#streams/apply.ts'
+import { openAuditStream } from '#streams/audit.ts'
 import type { StoredRanges } from '#streams/blocks.ts'
 import { followStoredRanges } from '#streams/blocks.ts'
 import { readPayload } from '#streams/payloads.ts'
 import type { createTenant, TestDatabase } from '#test/rig.ts'
 import { connectNats, freshDatabase, silentLog, startNats } from '#test/rig.ts'
+import { createAudit, storeAudit } from './audit.ts'
 import { createAuthenticator } from './auth.ts'
 import type { Endpoint } from './endpoint.ts'
 import { createRunner } from './endpoint.ts'
@@ -221,7 +223,12 @@ export async function startNode(t: Teardown, options: { routes?: readonly Endpoi
   const metrics = createMetrics('query')
   const stored = followStoredRanges(nc, silentLog)
   t.teardown(() => stored.close())
+  const auditStream = await openAuditStream(nc)
+  const audit = createAudit({ stream: auditStream, log: silentLog, metrics })
+  const auditing = storeAudit({ stream: auditStream, store: db.store, log: silentLog })
+  t.teardown(() => auditing.stop())
   const bind = createRunner({
+    audit,
     authenticator: createAuthenticator(view, {
       onKey: createKeyUse({ records: buckets.control, view, log: silentLog }),
     }),

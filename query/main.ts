@@ -9,9 +9,11 @@ import { runPart } from '#runtime/part.ts'
 import { readSettings } from '#runtime/settings.ts'
 import { createStore } from '#store/client.ts'
 import { openBuckets } from '#streams/apply.ts'
+import { openAuditStream } from '#streams/audit.ts'
 import { followStoredRanges } from '#streams/blocks.ts'
 import { connect } from '#streams/connect.ts'
 import { readPayload } from '#streams/payloads.ts'
+import { createAudit, storeAudit } from './audit.ts'
 import { createAuthenticator } from './auth.ts'
 import { querySettings } from './config.ts'
 import { createRunner } from './endpoint.ts'
@@ -47,12 +49,16 @@ await runPart('query', async ({ env, log, metrics }) => {
     }
     return reasons
   }
-  const signIn = openSignIn(settings, { control: { records: control, view }, metrics, log })
+  const auditStream = await openAuditStream(nc)
+  const audit = createAudit({ stream: auditStream, log, metrics })
+  const auditing = storeAudit({ stream: auditStream, store, log })
+  const signIn = openSignIn(settings, { control: { records: control, view }, audit, metrics, log })
   const bind = createRunner({
     authenticator: createAuthenticator(view, { onKey: createKeyUse({ records: control, view, log }) }),
     openReader: createReaders({ store, limits: settings, metrics, log }),
     control: { records: control, view },
     signIn,
+    audit,
     rejects,
     stored,
     prices: prices.list,
@@ -68,6 +74,7 @@ await runPart('query', async ({ env, log, metrics }) => {
     about: { port: server.port },
     stop: async () => {
       await server.close()
+      await auditing.stop()
       stored.close()
       view.close()
       await store.close()

@@ -2,6 +2,7 @@
 
 import type { Endpoint } from './endpoint.ts'
 import { apiKeysCreate, apiKeysDelete, apiKeysList } from './endpoints/api-keys/keys.ts'
+import { auditExport, auditList } from './endpoints/audit/log.ts'
 import { changePassword, signInByPassword } from './endpoints/auth/password.ts'
 import { callback, callbackToken, login } from './endpoints/auth/provider.ts'
 import { refreshToken, signInMethods, signOut, tokenKeys } from './endpoints/auth/session.ts'
@@ -77,6 +78,8 @@ export const routes: readonly Endpoint[] = [
   apiKeysList, // GET    /dashboard/api/organization/api-keys
   apiKeysCreate, // POST   /dashboard/api/organization/api-keys
   apiKeysDelete, // DELETE /dashboard/api/organization/api-keys/{id}
+  auditList, // GET    /dashboard/api/organization/audit
+  auditExport, // GET    /dashboard/api/organization/audit/export
 
   organizationSummary, // GET    /dashboard/api/organization/summary
   organizationDisplayId, // GET    /dashboard/api/organization/displayId

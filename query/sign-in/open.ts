@@ -12,7 +12,7 @@ const LOCAL_URL = 'http://localhost:8080'
 /** @throws ParleyError CFG_INVALID where the settings of the identity provider are not whole. */
 export function openSignIn(
   settings: Values<typeof querySettings>,
-  deps: Pick<SignInOptions, 'control' | 'metrics' | 'log'>,
+  deps: Pick<SignInOptions, 'control' | 'audit' | 'metrics' | 'log'>,
 ): SignIn {
   const { oidcIssuer: issuer, oidcClientId: clientId, oidcClientSecret: clientSecret } = settings
   const publicUrl = (settings.publicUrl || LOCAL_URL).replace(/\/$/, '')

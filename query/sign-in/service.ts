@@ -12,6 +12,7 @@ import { rotateSigningKeys } from '#control/signing.ts'
 import { ParleyError } from '#proto/errors.ts'
 import type { Log } from '#runtime/log.ts'
 import type { Metrics } from '#runtime/metrics.ts'
+import type { Audit } from '../audit.ts'
 import type { Headers } from '../auth.ts'
 import { createAttempts } from './attempts.ts'
 import { createCookies, isCrossSite } from './cookies.ts'
@@ -29,6 +30,7 @@ export interface SignInOptions {
   readonly signUp: 'open' | 'invited'
   /** Address of this site as browsers see it. */
   readonly publicUrl: string
+  readonly audit?: Audit
   readonly metrics: Metrics
   readonly log: Log
   readonly clock?: () => number
@@ -81,11 +83,16 @@ export function createSignIn(options: SignInOptions) {
     return { token, expires_at: new Date(nowMs + TOKEN_S * 1000).toISOString() }
   }
 
-  const enter = async (user: User, method: SignInMethod): Promise<SignedIn> => {
+  const enter = async (user: User, method: SignInMethod, address: string): Promise<SignedIn> => {
     await claimInvitations(control, user)
     const { secret, session } = await createSession(records, view, { user: user.id, method, nowMs: clock() })
     await settled(control)
     const issued = await tokenFor(user, session)
+    // It opens every organization of the user, so each of them is told.
+    for (const { organization } of view.membershipsOf(user.id)) {
+      const event = { organization, actor: { kind: 'user', id: user.id }, action: `sign-in.${method}` } as const
+      await options.audit?.note({ ...event, target: session.id.slice(0, 16), address, request: '' })
+    }
     signIns.inc({ method, outcome: 'ok' })
     log.info({ user: user.id, method }, 'somebody signed in')
     return { ...issued, cookies: [cookies.session.set(secret, SESSION_MS / 1000)] }
@@ -152,7 +159,7 @@ export function createSignIn(options: SignInOptions) {
       const account = `${address} ${email.toLowerCase()}`
       const entered = await attempt('password', address, account, () => checked(user, password))
       byAccount.passed(account)
-      return enter(entered, 'password')
+      return enter(entered, 'password', address)
     },
 
     changePassword: async (user: User, before: string, after: string): Promise<void> => {
@@ -180,7 +187,7 @@ export function createSignIn(options: SignInOptions) {
         if (way === undefined || !isSame(way.state, state)) throw new ParleyError('AUTH_SIGN_IN_FAILED', 'begin again')
         return provider.finish({ code, verifier: way.verifier, nonce: way.nonce })
       })
-      const entered = await enter(await userOfPerson(control, person, options.signUp), 'oidc')
+      const entered = await enter(await userOfPerson(control, person, options.signUp), 'oidc', address)
       return { ...entered, cookies: [...entered.cookies, cookies.login.clear()], redirect: way?.redirect ?? '/' }
     },
 
