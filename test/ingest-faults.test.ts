@@ -206,14 +206,17 @@ t.test(
     const refused = await sendSession(system, brief)
     t.ok(performance.now() - late >= 1_400)
     const before = (await system.stored()).length
-    t.strictSame([refused.status, refused.body.error], [503, 'Ingestion is full for the moment; send again later'])
+    t.equal(refused.status, 503)
+    // "Not available" when the stream's last answer is still to come as the hold ends: then it is not known whether it is stored.
+    t.match(refused.body.error, /^Ingestion is (full|not available) for the moment; send again later$/)
+    const isFull = refused.body.error.includes('full')
     t.ok(Number(refused.headers.get('retry-after')) >= 1)
     await (await jetstreamManager(system.nc)).streams.purge(streamOf(0))
     t.ok(before > 5)
     // What the same receiver takes next is stored behind anything that it might still have sent.
     await eventually('it takes again', async () => (await exportSpan(system, brief, 10)).status === 200)
     const kinds = (await system.stored()).map(frame => frame.kind)
-    t.notOk(kinds.includes('session'), 'what was refused is not stored later')
+    if (isFull) t.notOk(kinds.includes('session'), 'what was refused is not stored later')
   },
 )
 
