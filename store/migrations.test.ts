@@ -2,9 +2,10 @@ import { readFile } from 'node:fs/promises'
 import t from 'tap'
 import { blockTables } from '#proto/rows.ts'
 import { fill, migrate } from '#store/migrate.ts'
+import { sharedClickHouse } from '#test/engines.ts'
 import { freshDatabase } from '#test/rig.ts'
 
-const { store, url, database } = await freshDatabase(t)
+const { store, url, database } = await freshDatabase(t, await sharedClickHouse())
 
 /** Fields of an interface of proto/rows.ts; types are gone at run time, so its text is read. */
 async function fieldsOf(name: string): Promise<string[]> {

@@ -7,6 +7,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startClickHouse } from '#local/clickhouse.ts'
 import type { Engine } from '#local/nats.ts'
+import { migrate } from '#store/migrate.ts'
+import { TEMPLATE } from './template.ts'
 
 /** Longer than the gap between two test files, short enough to leave nothing behind. */
 const UNUSED_MS = 10_000
@@ -48,7 +50,12 @@ await listen(path).catch(async () => {
   await listen(path)
 })
 const dir = await mkdtemp(join(tmpdir(), 'parley-test-clickhouse-'))
-started(startClickHouse({ dir, startTimeoutMs: 250_000 }))
+started(
+  startClickHouse({ dir, startTimeoutMs: 250_000 }).then(async running => {
+    await migrate({ url: running.url, database: TEMPLATE, application: 'test' })
+    return running
+  }),
+)
 whenUnused()
 process.on('SIGTERM', () => void end())
 process.on('SIGINT', () => void end())

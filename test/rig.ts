@@ -21,6 +21,7 @@ import type { Buckets, StreamLimits } from '#streams/apply.ts'
 import { applyStreams } from '#streams/apply.ts'
 import { connect } from '#streams/connect.ts'
 import { sharedClickHouse } from './engines.ts'
+import { copyTemplate } from './template.ts'
 
 const MiB = 1024 * 1024
 const DAY_S = 86_400
@@ -111,11 +112,15 @@ export interface TestDatabase {
   readonly store: Store
 }
 
-/** A migrated, randomly named database in the shared engine (or in the engine at `url`), dropped when the test ends. */
+/**
+ * A randomly named database with the schema of the migrations, dropped when the test ends: in the shared engine, or migrated in the
+ * engine at `url`.
+ */
 export async function freshDatabase(t: Teardown, url?: string): Promise<TestDatabase> {
   const engine = url ?? (await sharedClickHouse())
   const database = `test_${randomBytes(8).toString('hex')}`
-  await migrate({ url: engine, database, application: 'test' })
+  if (url === undefined) await copyTemplate(engine, database)
+  else await migrate({ url, database, application: 'test' })
   const store = createStore({ url: engine, database, application: 'test' })
   t.teardown(async () => {
     try {
