@@ -1,7 +1,9 @@
 // The rig itself: engines are real, come back with their data, and databases are apart.
 import { jetstreamManager } from '@nats-io/jetstream'
 import t from 'tap'
+import { migrate } from '#store/migrate.ts'
 import { applyStreams } from '#streams/apply.ts'
+import { sharedClickHouse } from './engines.ts'
 import { connectNats, eventually, freshDatabase, startClickHouse, startNats, startPart, testLimits } from './rig.ts'
 
 t.test('a NATS server that was killed comes back with its streams on the same port', async t => {
@@ -22,6 +24,23 @@ t.test('two databases in the shared engine do not see each other', async t => {
   await one.store.command('CREATE TABLE only_here (a UInt8) ENGINE = MergeTree ORDER BY a')
   await t.rejects(other.store.read('SELECT * FROM only_here'))
   t.same(await one.store.read('SELECT * FROM only_here'), [])
+})
+
+t.test('a copied schema is what the migrations make', async t => {
+  const [copied, migrated] = [await freshDatabase(t), await freshDatabase(t, await sharedClickHouse())]
+  const schemaOf = async ({ store, database }: typeof copied): Promise<string[]> => {
+    const rows = await store.read<{ sql: string }>(
+      `SELECT create_table_query AS sql FROM system.tables WHERE database = {database:String} ORDER BY name`,
+      { parameters: { database } },
+    )
+    return rows.map(({ sql }) => sql.replaceAll(database, 'db'))
+  }
+  t.same(await schemaOf(copied), await schemaOf(migrated))
+  t.same(
+    await migrate({ url: copied.url, database: copied.database, application: 'test' }),
+    [],
+    'nothing is left to do',
+  )
 })
 
 t.test('a ClickHouse that was killed comes back with its rows', async t => {
