@@ -1,11 +1,12 @@
 // The parley command: operators' tools around a running instance. `./parley` without arguments lists them.
 import { isParleyError } from '#proto/errors.ts'
-import { DEAD_USAGE, EXPLAIN_USAGE, REPLAY_USAGE, UsageError, VERIFY_USAGE } from './usage.ts'
+import { CONTROL_USAGE, DEAD_USAGE, EXPLAIN_USAGE, REPLAY_USAGE, UsageError, VERIFY_USAGE } from './usage.ts'
 
 type Command = (args: readonly string[]) => Promise<number>
 
 /** Loaded when called: each stands on other libraries, and starting is most of what a command costs. */
 const commands: Readonly<Record<string, () => Promise<Command>>> = {
+  control: async () => (await import('./control.ts')).control,
   dead: async () => (await import('./dead.ts')).dead,
   explain: async () => (await import('./explain.ts')).explain,
   replay: async () => (await import('./replay.ts')).replay,
@@ -15,7 +16,7 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
 const [name, ...args] = process.argv.slice(2)
 const command = commands[name ?? '']
 if (!command) {
-  console.error(`usage:\n${DEAD_USAGE}\n${EXPLAIN_USAGE}\n${REPLAY_USAGE}\n${VERIFY_USAGE}`)
+  console.error(`usage:\n${CONTROL_USAGE}\n${DEAD_USAGE}\n${EXPLAIN_USAGE}\n${REPLAY_USAGE}\n${VERIFY_USAGE}`)
   process.exitCode = 2
 } else {
   try {

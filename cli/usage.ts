@@ -3,6 +3,10 @@
 /** A command that cannot go on: its message is all that the user has to see. */
 export class UsageError extends Error {}
 
+export const CONTROL_USAGE = `parley control export FILE [--secrets]                     organizations, people, keys and settings as JSON lines; FILE - is
+                        standard output; --secrets: also signing keys, passwords and sign-ins
+parley control import FILE [--overwrite]                   writes what is missing; --overwrite also what stands there`
+
 export const DEAD_USAGE = `parley dead list [--code CODE] [--org UUID] [--limit 50]   newest first
 parley dead show ID [--raw]                                one letter; --raw writes its payload alone
 parley dead replay ID... | --all [--code CODE] [--org UUID]  sends payloads to their partition again
