@@ -1,6 +1,6 @@
 // The settings of the query node.
 import { pricesFile, secretKeys } from '#runtime/config.ts'
-import { choice, integer, text, url } from '#runtime/settings.ts'
+import { choice, integer, origins, text, url } from '#runtime/settings.ts'
 
 /** Declared as data; the README's table is compared with it. */
 export const querySettings = {
@@ -46,6 +46,10 @@ export const querySettings = {
     'compare every answer with its schema, for tests and development',
     ['off', 'on'],
     'off',
+  ),
+  corsOrigins: origins(
+    'PARLEY_CORS_ORIGINS',
+    'pages of these origins may call the dashboard API from browsers, with a token and never by cookie; separated by commas',
   ),
   publicUrl: url('PARLEY_PUBLIC_URL', 'address of parley as browsers see it, for sign-in; the launcher sets its own', {
     required: false,

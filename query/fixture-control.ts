@@ -36,7 +36,13 @@ const noReader: Reader = { read: async () => [], bounded: () => noReader }
 /** Starts it; every answer is compared with its schema unless its routes are the test's own. */
 export async function startControlNode(
   t: Teardown,
-  options: { routes?: readonly Endpoint[]; signIn?: Partial<SignInOptions>; clock?: () => number; log?: Log } = {},
+  options: {
+    corsOrigins?: readonly string[]
+    routes?: readonly Endpoint[]
+    signIn?: Partial<SignInOptions>
+    clock?: () => number
+    log?: Log
+  } = {},
 ): Promise<ControlNode> {
   const { log = silentLog, clock = Date.now } = options
   const nats = await startNats(t)
@@ -65,7 +71,7 @@ export async function startControlNode(
   })
   const routes = options.routes ?? allRoutes
   const server = await startServer(
-    { routes, bind, notReady: async () => [], maxBodyBytes: 64 * 1024, log },
+    { routes, bind, notReady: async () => [], maxBodyBytes: 64 * 1024, log, corsOrigins: options.corsOrigins ?? [] },
     '127.0.0.1',
     0,
   )

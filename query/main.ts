@@ -67,8 +67,8 @@ await runPart('query', async ({ env, log, metrics }) => {
     log,
     checkResponses: settings.checkResponses === 'on',
   })
-  const { maxBodyBytes, host, port } = settings
-  const server = await startServer({ routes, bind, notReady, maxBodyBytes, log }, host, port)
+  const { maxBodyBytes, corsOrigins, host, port } = settings
+  const server = await startServer({ routes, bind, notReady, maxBodyBytes, corsOrigins, log }, host, port)
   return {
     notReady,
     about: { port: server.port },

@@ -19,6 +19,8 @@ export interface ServerOptions {
   /** Reasons why the node cannot work right now; empty = ready. */
   readonly notReady: () => Promise<readonly string[]>
   readonly maxBodyBytes: number
+  /** Origins whose pages may call the dashboard API; none where left out. */
+  readonly corsOrigins?: readonly string[]
   readonly log: Log
 }
 
@@ -99,12 +101,37 @@ function build(options: ServerOptions, running: Running): FastifyInstance {
   app.addHook('onRequest', async (request, reply) => {
     reply.headers({ ...SECURITY_HEADERS, 'x-request-id': request.id })
   })
+  allowOrigins(app, new Set(options.corsOrigins))
   app.setErrorHandler((error: FastifyError, request, reply) => answerError(options.log, error, request, reply))
   app.setNotFoundHandler((request, reply) =>
     answerError(options.log, new ParleyError('REQ_ROUTE_UNKNOWN'), request, reply),
   )
   addRoutes(app, options, running)
   return app
+}
+
+/** Lets pages of other origins read answers of the dashboard API. Never with credentials: no cookie of ours counts there. */
+function allowOrigins(app: FastifyInstance, origins: ReadonlySet<string>): void {
+  if (origins.size === 0) return
+  app.addHook('onRequest', async (request, reply) => {
+    if (!request.url.startsWith('/dashboard/api/')) return
+    reply.header('vary', 'origin')
+    const { origin } = request.headers
+    if (origin === undefined || !origins.has(origin)) return
+    reply.headers({
+      'access-control-allow-origin': origin,
+      'access-control-expose-headers': 'x-request-id, retry-after',
+    })
+    if (request.method !== 'OPTIONS' || request.headers['access-control-request-method'] === undefined) return
+    return reply
+      .code(204)
+      .headers({
+        'access-control-allow-methods': 'GET, POST, PUT, DELETE',
+        'access-control-allow-headers': 'authorization, content-type, x-api-key, x-org-id',
+        'access-control-max-age': '600',
+      })
+      .send()
+  })
 }
 
 function addRoutes(app: FastifyInstance, options: ServerOptions, running: Running): void {

@@ -58,6 +58,20 @@ export function names(name: string, about: string): Setting<readonly string[]> {
   }
 }
 
+/** Origins such as https://dashboards.example, separated by commas. */
+export function origins(name: string, about: string): Setting<readonly string[]> {
+  return {
+    name,
+    about,
+    shown: '',
+    read: value => {
+      const list = (value ?? '').split(',').flatMap(each => (each.trim() === '' ? [] : [each.trim()]))
+      const odd = list.find(each => !/^https?:/.test(each) || !URL.canParse(each) || new URL(each).origin !== each)
+      return odd === undefined ? list : new Error(`must be origins such as https://host, not ${JSON.stringify(odd)}`)
+    },
+  }
+}
+
 /** One of a few words. */
 export function choice<const T extends string>(
   name: string,
