@@ -30,7 +30,7 @@ const PATIENCE = 4
 const START_MS = 120_000
 /** An orderly stop takes what a busy machine takes; what hangs is still found. */
 const STOP_MS = 60_000
-const ASKED_MIN = 5
+const ASKED_MIN = 3
 /** A question to NATS waits for its answer as long as this, whatever its asker has said. */
 const REQUEST_MS = 60_000
 
