@@ -37,7 +37,7 @@ const GRACE_MS = 2_000
 const SETTLED_MS = 60_000
 const RANDOM_KILLS = 6
 /** Points beyond the critical ones end after this, so that a slow machine does fewer. */
-const BUDGET_MS = { engine: 20_000, processor: 15_000 }
+const BUDGET_MS = { engine: 12_000, processor: 10_000 }
 
 /** What a stage's kills came to. */
 interface Tally {

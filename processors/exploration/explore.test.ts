@@ -3,7 +3,7 @@
 import t from 'tap'
 import { brokenOwners, exploreMany, modes } from './explore.ts'
 
-const WORLDS = 600
+const WORLDS = 400
 
 t.test('no interleaving loses or doubles a payload', t => {
   for (const [name, mode] of Object.entries(modes)) {
