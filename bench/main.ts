@@ -10,6 +10,7 @@ import { kills } from './cases/kills.ts'
 import { processing } from './cases/process.ts'
 import { scan } from './cases/scan.ts'
 import { scanFuzz } from './cases/scan-fuzz.ts'
+import { slowClient } from './cases/slow-client.ts'
 import { spans } from './cases/spans.ts'
 import { twoReceivers } from './cases/two-receivers.ts'
 import { visible } from './cases/visible.ts'
@@ -50,6 +51,10 @@ const cases: Readonly<Record<string, { about: string; run: (args: readonly strin
   'two-receivers': {
     about: 'the same load to one receiver and shared out among two; --rounds (7), --seconds (2)',
     run: twoReceivers,
+  },
+  'slow-client': {
+    about: 'other reads beside a CSV of 10^6 rows that is read slowly; --rows (1000000), --rounds (5), --seconds (8)',
+    run: slowClient,
   },
   visible: {
     about: 'from 200 to visible in /raw-logs, idle and at 5,000 events/s, on the running instance',

@@ -11,6 +11,7 @@ import { csvLine } from '../../csv.ts'
 import type { Position } from '../../cursor.ts'
 import type { Call } from '../../endpoint.ts'
 import { Chunks, endpoint } from '../../endpoint.ts'
+import type { Reader } from '../../reader.ts'
 import type { EventKey } from '../../reads/events.ts'
 import { positionOf } from '../../reads/events.ts'
 import { failureOf } from '../errors/list.ts'
@@ -74,7 +75,8 @@ export const errorsExport = endpoint({
 })
 
 /** The body of raw-logs/export. */
-export async function exportLogs(call: Call, request: RawLogsRequest): Promise<AsyncGenerator<string>> {
+export async function exportLogs(asked: Call, request: RawLogsRequest): Promise<AsyncGenerator<string>> {
+  const call = unhurried(asked)
   const { event_id, exclude_io } = request
   const keys =
     event_id === undefined ? slices(call, request) : oneSlice(await oneKey(call, { ...request, page: 1 }, event_id))
@@ -82,7 +84,8 @@ export async function exportLogs(call: Call, request: RawLogsRequest): Promise<A
 }
 
 /** The body of errors/export; of raw-logs' filters only the base ones count. */
-export async function exportErrors(call: Call, request: QueryFilters): Promise<AsyncGenerator<string>> {
+export async function exportErrors(asked: Call, request: QueryFilters): Promise<AsyncGenerator<string>> {
+  const call = unhurried(asked)
   const {
     conversation_id: _1,
     search_query: _2,
@@ -91,6 +94,14 @@ export async function exportErrors(call: Call, request: QueryFilters): Promise<A
   } = request as Partial<RawLogsRequest> & QueryFilters
   const keys = slices(call, { ...base, success: false })
   return lines(call, keys, [...ERROR_COLUMNS, await metadataColumn(call)], false)
+}
+
+/** The same call, whose queries take one core each: nobody waits for the next slice of a file as for a page. */
+function unhurried(call: Call): Call {
+  const { reader } = call
+  const read: Reader['read'] = (question, sql, parameters, settings) =>
+    reader.read(question, sql, parameters, { max_threads: 1, ...settings })
+  return { ...call, reader: { ...reader, read } }
 }
 
 /** The metadata of an event, of which the organization may have said what leaves the house. */
