@@ -98,10 +98,12 @@ t.test('an address without an account is invited until its first sign-in, or unt
   t.match(carol, { user_id: null, name: null, status: 'invited', role: 'member' })
   t.strictSame((await invite('Carol@Example.org')).body, carol)
   const dan = (await invite('dan@example.org')).body
-  t.match((await ask('GET', `${path}/invitations`, { token: asAda })).body, [
-    { id: carol.id, email: 'carol@example.org', created_by: ada.id },
-    { id: dan.id },
-  ])
+  const waiting: { email: string }[] = (await ask('GET', `${path}/invitations`, { token: asAda })).body
+  t.equal(waiting.length, 2)
+  t.match(
+    waiting.find(({ email }) => email === 'carol@example.org'),
+    { id: carol.id, created_by: ada.id },
+  )
   t.equal((await ask('DELETE', `${path}/invitations/${dan.id}`, { token: asAda })).status, 204)
   t.equal((await ask('DELETE', `${path}/invitations/${dan.id}`, { token: asAda })).status, 404)
 
@@ -145,14 +147,15 @@ t.test('an API key is shown once, lives as long as it should, and is listed with
     t.equal((await make(wrong)).status, 400, JSON.stringify(wrong))
   }
   t.equal((await ask('GET', `${API}/organization/displayId`, { key: plain.body.api_key })).status, 200)
+  // Two that are made within a millisecond may stand in either order.
+  const ofId = (body: { api_keys: { id: string; last_used_at: string | null }[] }, id: string) =>
+    body.api_keys.find(key => key.id === id)
   const used = await eventually('the note of its use', async () => {
     const { body } = await ask('GET', path, here)
-    return body.api_keys[0].last_used_at !== null && body
+    return ofId(body, plain.body.id)?.last_used_at && body
   })
-  t.match(used.api_keys, [
-    { id: plain.body.id, last_used_at: /^20/ },
-    { id: reader.body.id, last_used_at: null },
-  ])
+  t.match(ofId(used, plain.body.id), { last_used_at: /^20/ })
+  t.match(ofId(used, reader.body.id), { last_used_at: null })
   t.notMatch(JSON.stringify(used), /parley_/)
   t.equal((await ask('GET', path, { key: plain.body.api_key })).status, 401, 'keys are for people to manage')
   t.equal((await ask('DELETE', `${path}/${plain.body.id}`, here)).status, 204)
