@@ -1,6 +1,14 @@
 // The parley command: operators' tools around a running instance. `./parley` without arguments lists them.
 import { isParleyError } from '#proto/errors.ts'
-import { CONTROL_USAGE, DEAD_USAGE, EXPLAIN_USAGE, REPLAY_USAGE, UsageError, VERIFY_USAGE } from './usage.ts'
+import {
+  CONTROL_USAGE,
+  DEAD_USAGE,
+  ERASE_USAGE,
+  EXPLAIN_USAGE,
+  REPLAY_USAGE,
+  UsageError,
+  VERIFY_USAGE,
+} from './usage.ts'
 
 type Command = (args: readonly string[]) => Promise<number>
 
@@ -8,6 +16,7 @@ type Command = (args: readonly string[]) => Promise<number>
 const commands: Readonly<Record<string, () => Promise<Command>>> = {
   control: async () => (await import('./control.ts')).control,
   dead: async () => (await import('./dead.ts')).dead,
+  erase: async () => (await import('./erase.ts')).erase,
   explain: async () => (await import('./explain.ts')).explain,
   replay: async () => (await import('./replay.ts')).replay,
   verify: async () => (await import('./verify.ts')).verify,
@@ -16,7 +25,9 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
 const [name, ...args] = process.argv.slice(2)
 const command = commands[name ?? '']
 if (!command) {
-  console.error(`usage:\n${CONTROL_USAGE}\n${DEAD_USAGE}\n${EXPLAIN_USAGE}\n${REPLAY_USAGE}\n${VERIFY_USAGE}`)
+  console.error(
+    `usage:\n${CONTROL_USAGE}\n${DEAD_USAGE}\n${ERASE_USAGE}\n${EXPLAIN_USAGE}\n${REPLAY_USAGE}\n${VERIFY_USAGE}`,
+  )
   process.exitCode = 2
 } else {
   try {

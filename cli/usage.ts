@@ -20,5 +20,9 @@ export const REPLAY_USAGE = `parley replay --partition P --from SEQ --to SEQ    
 parley replay --since TIME [--until TIME] [--partition P]  by time of arrival (ISO 8601, or "15m", "2h" ago)
 parley replay status                                       the last replay of every partition`
 
+export const ERASE_USAGE = `parley erase user ID --org UUID | organization --org UUID    deletes for good, in the background
+parley erase status [--org UUID]                           how far erasures are
+parley erase lift ID --org UUID                            lets an erased user come back`
+
 export const VERIFY_USAGE = `parley verify [--org UUID] [--since TIME] [--until TIME] [--repair] [--json]
                         recounts the store and says what differs; --repair puts it right`

@@ -36,7 +36,8 @@ export function actionOf(endpoint: Endpoint): string | null {
 
 /** What a request was about: the innermost id of its path, or the record that its body or its answer names. */
 export function targetOf(params: Readonly<Record<string, string>>, value: unknown, answer: unknown): string {
-  const { ticket: _secret, ...ids } = params
+  // An entry is never changed: it must not name whom it says was erased.
+  const { ticket: _secret, user_id: _erased, ...ids } = params
   const inPath = Object.values(ids).at(-1)
   const asked = Object(value) as { conversation_id?: unknown; event_id?: unknown; email?: unknown }
   const made = Object(answer) as { id?: unknown }

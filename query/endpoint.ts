@@ -63,6 +63,8 @@ export interface Call extends BareCall {
   readonly records: KV
   /** By organization: what receivers refused of it. */
   readonly rejects: KV
+  /** What the parts tell each other about work: erasures stand there. */
+  readonly cursors: KV
   /** What has just been stored. */
   readonly stored: StoredRanges
   /** The price list of this installation. */
@@ -151,6 +153,7 @@ export interface RunnerOptions {
   /** Left out in tests that are not about it. */
   readonly audit?: Audit
   readonly rejects: KV
+  readonly cursors: KV
   readonly stored: StoredRanges
   readonly prices: PriceList
   readonly payloads: Payloads
@@ -186,7 +189,7 @@ export function createRunner(options: RunnerOptions): (endpoint: Endpoint) => Ru
       const { principal, entered, asked } = await admit(options, access, plain, clock())
       const params = readParams(plain.params)
       const value = request?.read(asked(endpoint.method))
-      const { control, signIn, rejects, stored, prices, payloads } = options
+      const { control, signIn, rejects, cursors, stored, prices, payloads } = options
       const { signal } = plain
       const log = options.log.child({ request: plain.id, organization: entered?.organization.id })
       const visitor = { headers: plain.headers, address: plain.address }
@@ -199,7 +202,7 @@ export function createRunner(options: RunnerOptions): (endpoint: Endpoint) => Ru
               ...bare,
               ...entered,
               reader: options.openReader(entered.organization.id, signal),
-              ...{ records: control.records, rejects, stored, prices, payloads },
+              ...{ records: control.records, rejects, cursors, stored, prices, payloads },
             }) as Call,
         value,
       )

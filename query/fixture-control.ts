@@ -47,7 +47,7 @@ export async function startControlNode(
   const { log = silentLog, clock = Date.now } = options
   const nats = await startNats(t)
   // Tests restart this server: a question that is lost with it is given up as in production.
-  const { control: records, rejects } = await openBuckets(await connectNats(t, nats.url, { hasty: true }))
+  const { control: records, cursors, rejects } = await openBuckets(await connectNats(t, nats.url, { hasty: true }))
   const view = await openControlView(records, silentLog)
   t.teardown(() => view.close())
   const metrics = createMetrics('query')
@@ -63,6 +63,7 @@ export async function startControlNode(
     signIn,
     clock,
     rejects,
+    cursors,
     stored: undefined as never,
     prices: { version: 'none', entries: [] },
     payloads: async () => null,

@@ -245,6 +245,7 @@ export async function startNode(t: Teardown, options: { routes?: readonly Endpoi
       ...{ metrics, log: silentLog },
     }),
     rejects: buckets.rejects,
+    cursors: buckets.cursors,
     stored,
     prices: (await loadPrices('')).list,
     payloads: async position => readPayload(jsm, position),

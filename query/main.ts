@@ -27,7 +27,7 @@ await runPart('query', async ({ env, log, metrics }) => {
   const prices = await loadPrices(settings.prices)
   maskAlso(settings.secretKeys)
   const nc = await connect({ url: settings.natsUrl, name: 'query', log })
-  const { control, rejects } = await openBuckets(nc)
+  const { control, cursors, rejects } = await openBuckets(nc)
   const jsm = await jetstreamManager(nc, { timeout: 5_000 })
   const view = await openControlView(control, log)
   const stored = followStoredRanges(nc, log)
@@ -60,6 +60,7 @@ await runPart('query', async ({ env, log, metrics }) => {
     signIn,
     audit,
     rejects,
+    cursors,
     stored,
     prices: prices.list,
     payloads: position => readPayload(jsm, position),

@@ -50,6 +50,9 @@ import { toolStats } from './endpoints/tools/stats.ts'
 import { toolTimeSeries } from './endpoints/tools/time-series.ts'
 import { userStories } from './endpoints/user-stories/list.ts'
 import { searchOptions } from './endpoints/user-stories/search-options.ts'
+import { eraseUser } from './endpoints/users/erase.ts'
+import { userErasure } from './endpoints/users/erasure.ts'
+import { erasuresList } from './endpoints/users/erasures.ts'
 import { viewsCreate, viewsDelete, viewsList, viewsUpdate } from './endpoints/views/saved.ts'
 
 /** Every endpoint of the query node but /, /openapi.json, /healthz and /readyz. */
@@ -136,4 +139,8 @@ export const routes: readonly Endpoint[] = [
   createRule, // POST   /dashboard/api/attribute-rules
   removeRule, // DELETE /dashboard/api/attribute-rules/{id}
   tryRules, // POST   /dashboard/api/attribute-rules/try
+
+  eraseUser, // DELETE /dashboard/api/users/{user_id}
+  userErasure, // GET    /dashboard/api/users/{user_id}/erasure
+  erasuresList, // GET    /dashboard/api/erasures
 ]

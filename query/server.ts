@@ -37,6 +37,8 @@ const DRAIN_MS = 4_000
 const RETRY_AFTER_S = 10
 /** When to try signing in again, at the earliest. */
 const SIGN_IN_AGAIN_S = 60
+/** Ids of end users are what senders make of them. */
+const PARAM_MAX_CHARS = 2_048
 const METHODS: readonly HTTPMethods[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 /** Ids from a proxy in front are kept when they are harmless in a log. */
 const REQUEST_ID = /^[\w.:-]{1,100}$/
@@ -84,7 +86,7 @@ function build(options: ServerOptions, running: Running): FastifyInstance {
   const app = fastify({
     bodyLimit: options.maxBodyBytes,
     forceCloseConnections: 'idle',
-    routerOptions: { ignoreTrailingSlash: false },
+    routerOptions: { ignoreTrailingSlash: false, maxParamLength: PARAM_MAX_CHARS },
     requestIdHeader: false,
     genReqId: request => {
       const given = request.headers['x-request-id']

@@ -17,6 +17,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   ingest: ['proto', 'runtime', 'streams', 'control'],
   processors: ['proto', 'runtime', 'streams', 'store', 'control', 'pricing'],
   query: ['proto', 'runtime', 'streams', 'store', 'control', 'pricing'],
+  analysis: ['proto', 'runtime', 'streams', 'store', 'control'],
   cli: ['proto', 'runtime', 'streams', 'store', 'control', 'pricing'],
 }
 /** Folders that put the others together, or measure them from outside. */

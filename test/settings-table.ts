@@ -6,6 +6,7 @@ import { processorSettings } from '#processors/config.ts'
 import { querySettings } from '#query/config.ts'
 import { commonSettings } from '#runtime/config.ts'
 import type { Setting } from '#runtime/settings.ts'
+import { analysisSettings } from '../analysis/config.ts'
 import { demoSettings } from '../demo/config.ts'
 
 const groups: readonly (readonly [string, Readonly<Record<string, Setting<unknown>>>])[] = [
@@ -14,6 +15,7 @@ const groups: readonly (readonly [string, Readonly<Record<string, Setting<unknow
   ['receivers', ingestSettings],
   ['processors', processorSettings],
   ['query node', querySettings],
+  ['analysis', analysisSettings],
   ['demo', demoSettings],
 ]
 

@@ -77,6 +77,7 @@ export function createPartKeeper(options: { fleet: Fleet; logsDir: string; say: 
       }
       await Promise.all([
         keep('query', 'query', 'query/main.ts', queryEnv),
+        keep('query', 'analysis', 'analysis/main.ts', env),
         ...names('processor', settings.processors).map(name => keep('processors', name, 'processors/main.ts', env)),
         ...names('receiver', settings.receivers).map(name => keep('receivers', name, 'ingest/main.ts', receiverEnv)),
       ])

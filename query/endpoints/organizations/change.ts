@@ -3,7 +3,9 @@ import Type from 'typebox'
 import { settled } from '#control/members.ts'
 import { changeOrganization, closeOrganization } from '#control/organizations.ts'
 import { OrganizationDetail, OrganizationUpdate } from '#proto/dashboard/organizations.ts'
+import { requestErasure } from '#streams/erasures.ts'
 import { endpoint } from '../../endpoint.ts'
+import { nameOf } from '../prices/own.ts'
 import { organizationDetail } from './row.ts'
 
 const PATH = '/dashboard/api/organizations/{id}'
@@ -33,13 +35,17 @@ export const organizationsDelete = endpoint({
   path: PATH,
   auth: 'bearer',
   organization: 'path',
-  about: 'Closes an organization: its keys end at once, nothing is taken for it and nothing shown of it any more.',
+  about:
+    'Closes an organization: its keys end at once, nothing is taken for it or shown of it, and its data is erased.',
   response: Type.Null(),
   status: 204,
-  work: async ({ control, organization, log }) => {
+  work: async ({ control, cursors, principal, organization, nowMs, log }) => {
+    // First the erasure: a close that is asked again would find nothing to close.
+    const by = nameOf(principal)
+    const { id } = await requestErasure(cursors, { organization: organization.id, kind: 'organization', by, nowMs })
     await closeOrganization(control, organization.id)
     await settled(control)
-    log.info('an organization was closed')
+    log.info({ erasure: id }, 'an organization was closed')
     return null
   },
 })

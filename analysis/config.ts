@@ -1,0 +1,24 @@
+// The settings of the analysis process.
+import { clickhouseDatabase, clickhouseUrl, natsUrl } from '#runtime/config.ts'
+import { integer } from '#runtime/settings.ts'
+
+/** Declared as data; the README's table is compared with it. */
+export const analysisSettings = {
+  natsUrl,
+  clickhouseUrl,
+  database: clickhouseDatabase,
+  sweepSeconds: integer(
+    'PARLEY_SWEEP_SECONDS',
+    'how often what was stored since is compared with what was erased, and erasures under way are continued',
+    { default: 60, min: 1, max: 86_400 },
+  ),
+  verifyHours: integer(
+    'PARLEY_VERIFY_HOURS',
+    'hours between two runs of verify over the whole store; 0 never runs it',
+    {
+      default: 24,
+      min: 0,
+      max: 8_760,
+    },
+  ),
+} as const

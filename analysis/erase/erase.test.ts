@@ -1,0 +1,283 @@
+// What an erasure takes and what it leaves, on real engines: ten thousand events of one user among those of others, staged corrections,
+// dead letters; a crash at every write of its record; what comes later; a whole organization.
+import { jetstream, jetstreamManager } from '@nats-io/jetstream'
+import type { KV } from '@nats-io/kv'
+import t from 'tap'
+import { FrameEncoding } from '#proto/envelope.ts'
+import { userHash } from '#proto/erasure.ts'
+import { blocksSubjectOf } from '#proto/streams.ts'
+import { verify } from '#store/verify/verify.ts'
+import { applyStreams } from '#streams/apply.ts'
+import { listLetters } from '#streams/dead-letters.ts'
+import { getErasure, requestErasure } from '#streams/erasures.ts'
+import { connectNats, freshDatabase, silentLog, startNats, testLimits } from '#test/rig.ts'
+import { continueErasures, targetOf } from './erasures.ts'
+import { publishDeadLetter } from './fixture.ts'
+import { mentions } from './letters.ts'
+import { remaining } from './pass.ts'
+import { sweep } from './sweep.ts'
+
+const ORGANIZATION = '00000000-0000-4000-8000-0000000000a1'
+const OTHER = '00000000-0000-4000-8000-0000000000b2'
+const ADA = "ada o'hara@example.org"
+const EVENTS = 10_000
+
+const [nats, { store }] = await Promise.all([startNats(t), freshDatabase(t)])
+const nc = await connectNats(t, nats.url)
+const { buckets } = await applyStreams(nc, { ...testLimits, partitions: 1 })
+const { cursors } = buckets
+const jsm = await jetstreamManager(nc)
+const context = {
+  nc,
+  jsm,
+  cursors,
+  store,
+  partitions: 1,
+  log: silentLog,
+  erased: () => {},
+}
+const never = new AbortController().signal
+
+const PLACE =
+  '0 AS origin_partition, 1 AS origin_generation, {sequence:UInt32} AS origin_sequence, toUInt32(number) AS origin_index'
+/** `rows` events, texts and captures in conversations of `per` each; conversations are numbered from `base`. */
+async function insert(options: {
+  user: string
+  base: number
+  rows: number
+  sequence: number
+  organization?: string
+  /** Whether the events, or only the captures, name the user. */
+  named?: boolean
+}): Promise<void> {
+  const { organization = ORGANIZATION, named = true, ...rest } = options
+  const parameters = { organization, named: named ? 1 : 0, ...rest }
+  const settings = { async_insert: 0 as const, max_insert_threads: '1' }
+  const conversation = 'reinterpretAsUUID(toUInt128({base:UInt32} + intDiv(number, 50)))'
+  const event = 'reinterpretAsUUID(toUInt128({sequence:UInt32} * 1000000 + number + 1))'
+  const ts = "toDateTime64('2026-05-20 00:00:00', 9, 'UTC') + number * 240"
+  await store.command(
+    `INSERT INTO sessions (organization, conversation_id, session_id, user_id, user_email, received_at, origin_partition, origin_generation, origin_sequence, origin_index)
+     SELECT {organization:UUID}, reinterpretAsUUID(toUInt128({base:UInt32} + number)), concat('s', toString({base:UInt32} + number)), {user:String},
+       concat({user:String}, '!'), ${ts}, ${PLACE} FROM numbers(intDiv({rows:UInt32} + 49, 50))`,
+    { parameters, settings },
+  )
+  await store.command(
+    `INSERT INTO texts (organization, group_id, event_id, ts, input, output, origin_partition, origin_generation, origin_sequence, origin_index)
+     SELECT {organization:UUID}, ${conversation}, ${event}, ${ts}, concat('I am ', {user:String}), 'ok', ${PLACE} FROM numbers({rows:UInt32})`,
+    { parameters, settings },
+  )
+  await store.command(
+    `INSERT INTO events (organization, conversation_id, event_id, ts, source, kind, name, user_id, cost_nanos, input_preview,
+       origin_partition, origin_generation, origin_sequence, origin_index, version, sign)
+     SELECT {organization:UUID}, ${conversation}, ${event}, ${ts}, 'sdk', 'agent', 'support', if({named:UInt8} = 1, {user:String}, ''), 7,
+       concat('I am ', {user:String}), ${PLACE}, 1, 1 FROM numbers({rows:UInt32})`,
+    { parameters, settings },
+  )
+}
+
+/** Rows by table, of one organization. */
+async function rowsOf(organization: string): Promise<Record<string, number>> {
+  const rows: Record<string, number> = {}
+  for (const table of ['events', 'texts', 'sessions', 'corrections', 'replaced_reports']) {
+    const [row] = await store.read<{ n: string }>(
+      `SELECT count() AS n FROM ${table} WHERE organization = {organization:UUID}`,
+      { parameters: { organization } },
+    )
+    rows[table] = Number(row?.n)
+  }
+  return rows
+}
+
+/** Everything of the store that still says a word, wherever it stands. */
+async function mentionsOf(word: string): Promise<string[]> {
+  const columns = await store.read<{ table: string; name: string }>(
+    `SELECT table, name FROM system.columns WHERE database = {database:String}
+       AND table IN (SELECT name FROM system.tables WHERE database = {database:String})`,
+    { parameters: { database: store.database } },
+  )
+  const found: string[] = []
+  for (const [table, its] of Map.groupBy(columns, column => column.table)) {
+    const text = its.map(({ name }) => `toString(${name})`).join(", ' ', ")
+    const [row] = await store.read<{ n: string }>(
+      `SELECT count() AS n FROM ${table} WHERE position(concat(${text}, ''), {word:String}) > 0`,
+      { parameters: { word } },
+    )
+    if (row?.n !== '0') found.push(`${table}: ${row?.n}`)
+  }
+  return found
+}
+
+await insert({ user: ADA, base: 1000, rows: EVENTS - 500, sequence: 1 })
+await insert({ user: ADA, base: 2000, rows: 500, sequence: 2, named: false })
+await insert({ user: 'grace', base: 3000, rows: 700, sequence: 3 })
+await insert({ user: ADA, base: 1000, rows: 100, sequence: 4, organization: OTHER })
+// A conversation that was ada's and is grace's now: of it only ada's words go.
+await insert({ user: ADA, base: 4000, rows: 20, sequence: 5 })
+await insert({ user: 'grace', base: 4000, rows: 30, sequence: 6 })
+// Moved from another conversation: row and reversal are not merged yet, the staged copies are still there.
+await store.command(
+  `INSERT INTO corrections SELECT * REPLACE (toInt8(-1) AS sign, generateUUIDv4(1) AS move_id) FROM events WHERE origin_sequence = 1 AND origin_index < 10`,
+)
+await store.command(
+  `INSERT INTO replaced_reports SELECT organization, conversation_id, 0, 1, 0 FROM sessions WHERE user_id = {user:String} LIMIT 3`,
+  { parameters: { user: ADA } },
+)
+const graceBefore = { events: 730, texts: 730, sessions: 15 }
+
+t.test('dead letters that name a user are told from others', async t => {
+  const f = (payload: string | Buffer, names: string[], expected: boolean) =>
+    t.equal(mentions(Buffer.from(payload), names), expected, String(payload))
+  f('{"user_data":{"user_id":"ada"}}', ['ada'], true)
+  f('{"user_data":{"user_id":"adam"}}', ['ada'], false)
+  f('{"user_id":"ada', ['ada'], false)
+  f('{"user_id":"ada"', ['ada'], true)
+  f('{"user_id":"\\u0061da"}', ['ada'], true)
+  f('{"user_id":42}', ['42'], true)
+  f('{"latency":42}', ['42'], false)
+  f(Buffer.from([10, 3, 97, 100, 97]), ['ada'], true)
+  f(Buffer.from([10, 4, 97, 100, 97, 109]), ['ada'], false)
+})
+
+t.test('an erasure that is killed at every write of its record erases everything, and only that', async t => {
+  const dead = (body: object, organization = ORGANIZATION, encoding: number = FrameEncoding.json) =>
+    publishDeadLetter(nc, { organization, body: Buffer.from(JSON.stringify(body)), encoding })
+  await dead({ user_data: { user_id: ADA } })
+  await dead({ session_id: 's1003', args: 'broken' })
+  await dead({ user_data: { user_id: 'grace' } })
+  await dead({ user_data: { user_id: ADA } }, OTHER)
+  const asked = await requestErasure(cursors, {
+    organization: ORGANIZATION,
+    kind: 'user',
+    user: ADA,
+    by: 'me',
+    nowMs: 0,
+  })
+  const twice = await requestErasure(cursors, {
+    organization: ORGANIZATION,
+    kind: 'user',
+    user: ADA,
+    by: 'you',
+    nowMs: 1,
+  })
+  t.equal(twice.id, asked.id, 'asked twice it is one erasure')
+
+  let crashes = 0
+  for (let after = 0; after < 60; after++) {
+    let writes = 0
+    // Dies before its n-th write, or after it without having heard of it.
+    const put: KV['put'] = async (...args) => {
+      const dies = writes++ === Math.floor(after / 2)
+      if (dies && after % 2 === 0) throw new Error('killed')
+      const revision = await cursors.put(...args)
+      if (dies) throw new Error('killed')
+      return revision
+    }
+    const mortal = new Proxy(cursors, { get: (kv, key) => (key === 'put' ? put : Reflect.get(kv, key).bind?.(kv)) })
+    const ended = await continueErasures({ ...context, cursors: mortal }, never).then(
+      () => true,
+      () => false,
+    )
+    if (ended) break
+    crashes++
+  }
+  t.ok(crashes > 2, `${crashes} crashes`)
+  const { record } = (await getErasure(cursors, ORGANIZATION, userHash(ORGANIZATION, ADA))) ?? {}
+  if (!record) throw new Error('no record')
+  t.not(record.state, 'erasing')
+  t.strictSame(await remaining(store, { ...targetOf(record), user: ADA }), {})
+  const left = await rowsOf(ORGANIZATION)
+  t.strictSame(left, { ...graceBefore, corrections: 0, replaced_reports: 0 })
+  const [sums] = await store.read<{ n: string; cost: string; users: string[] }>(
+    `SELECT sum(sign) AS n, sum(sign * toInt64(cost_nanos)) AS cost, groupUniqArray(user_id) AS users FROM events
+     WHERE organization = {organization:UUID}`,
+    { parameters: { organization: ORGANIZATION } },
+  )
+  t.match(sums, { n: '730', cost: String(730 * 7), users: ['grace'] })
+  t.strictSame(await rowsOf(OTHER), { events: 100, texts: 100, sessions: 2, corrections: 0, replaced_reports: 0 })
+  const letters = await listLetters(nc, {}, 10)
+  t.strictSame(letters.map(letter => letter.organization).sort(), [ORGANIZATION, OTHER].sort())
+  t.match(
+    letters.find(letter => letter.organization === ORGANIZATION)?.bytes,
+    Buffer.from('{"user_data":{"user_id":"grace"}}'),
+  )
+  const report = await verify(store, { settled: async () => new Map([[0, 1_000]]), lookPauseMs: 10 })
+  t.strictSame(report.differences, [], 'every projection holds what is left')
+})
+
+t.test('nothing that is stored says the name any more', async t => {
+  await store.command(
+    'ALTER TABLE events DELETE WHERE organization = {organization:UUID} SETTINGS mutations_sync = 2',
+    {
+      parameters: { organization: OTHER },
+    },
+  )
+  for (const table of ['texts', 'sessions']) {
+    await store.command(
+      `ALTER TABLE ${table} DELETE WHERE organization = {organization:UUID} SETTINGS mutations_sync = 2`,
+      {
+        parameters: { organization: OTHER },
+      },
+    )
+  }
+  t.strictSame(await mentionsOf("o'hara"), [])
+})
+
+t.test('it is certified once nothing holds its payloads, and forgets whom it was about', async t => {
+  const record = async () => (await getErasure(cursors, ORGANIZATION, userHash(ORGANIZATION, ADA)))?.record
+  const old = await store.read(
+    "SELECT 1 FROM system.parts WHERE database = currentDatabase() AND table = 'events' AND NOT active",
+  )
+  t.ok(old.length > 0, 'the engine keeps replaced parts for minutes')
+  t.equal(await continueErasures(context, never), 1)
+  t.match(await record(), { state: 'sweeping', step: / replaced parts / })
+  t.equal(await continueErasures({ ...context, replacedParts: async () => 0 }, never), 0)
+  const done = await record()
+  t.match(done, { state: 'done', step: '', certified_at: /^20/, erased_at: /^20/ })
+  t.match(done?.erased, { events: EVENTS + 20, texts: EVENTS + 20, corrections: 10 })
+  t.notOk(JSON.stringify(done).includes("o'hara"))
+  t.equal(await continueErasures(context, never), 0, 'and is left alone')
+})
+
+t.test('what comes later of an erased user is erased, and nothing else', async t => {
+  const finished = (from: number) =>
+    jetstream(nc).publish(blocksSubjectOf(0), JSON.stringify({ partition: 0, generation: 1, from, to: from, rows: {} }))
+  await finished(1)
+  t.equal(await sweep(context, never), 0, 'what was erased stays erased')
+  await insert({ user: ADA, base: 5000, rows: 60, sequence: 50 })
+  await insert({ user: '', base: 1003, rows: 50, sequence: 51 })
+  await insert({ user: 'grace', base: 6000, rows: 10, sequence: 52 })
+  await insert({ user: ADA, base: 7000, rows: 10, sequence: 53, organization: OTHER })
+  await finished(50)
+  await finished(52)
+  const graceLater = { events: 740, texts: 740, sessions: 16 }
+  t.equal(await sweep(context, never), 60 + 60 + 2 + 50 + 50 + 1)
+  t.match(await rowsOf(ORGANIZATION), graceLater)
+  t.match(await rowsOf(OTHER), { events: 10, texts: 10, sessions: 1 })
+  t.equal(await sweep(context, never), 0)
+  // A replay brings back what stood at old positions.
+  await insert({ user: ADA, base: 1000, rows: 50, sequence: 1 })
+  t.equal(await sweep(context, never), 0, 'no range was finished')
+  await finished(1)
+  t.equal(await sweep(context, never), 50 + 50 + 1)
+  t.match(await rowsOf(ORGANIZATION), graceLater)
+})
+
+t.test('an organization goes as a whole', async t => {
+  await requestErasure(cursors, { organization: ORGANIZATION, kind: 'organization', by: 'me', nowMs: 2 })
+  t.equal(await continueErasures(context, never), 1)
+  const gone = { events: 0, texts: 0, sessions: 0, corrections: 0, replaced_reports: 0 }
+  t.match(await rowsOf(ORGANIZATION), gone)
+  t.match(await rowsOf(OTHER), { events: 10, texts: 10, sessions: 1 })
+  t.strictSame(
+    (await listLetters(nc, {}, 10)).map(letter => letter.organization),
+    [OTHER],
+  )
+  await insert({ user: 'grace', base: 6000, rows: 10, sequence: 60 })
+  await jetstream(nc).publish(
+    blocksSubjectOf(0),
+    JSON.stringify({ partition: 0, generation: 1, from: 60, to: 60, rows: {} }),
+  )
+  t.equal(await sweep(context, never), 21)
+  t.match(await rowsOf(ORGANIZATION), gone)
+})

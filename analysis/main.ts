@@ -1,0 +1,67 @@
+// The analysis process: scheduled work beside the others. Erasures as soon as they are asked for, sweeps after them, verify. Any number
+// of these: one at a time works.
+import { randomBytes } from 'node:crypto'
+import { jetstreamManager } from '@nats-io/jetstream'
+import { ERASURES } from '#proto/erasure.ts'
+import { runPart } from '#runtime/part.ts'
+import { readSettings } from '#runtime/settings.ts'
+import { createStore } from '#store/client.ts'
+import { openBuckets } from '#streams/apply.ts'
+import { connect } from '#streams/connect.ts'
+import { readPartitions } from '#streams/settled.ts'
+import { analysisSettings } from './config.ts'
+import { continueErasures } from './erase/erasures.ts'
+import { sweep } from './erase/sweep.ts'
+import { createRounds } from './rounds.ts'
+import { createVerifier } from './verify.ts'
+
+/** Deletions and recounts may take as long as the tables are large. */
+const REQUEST_TIMEOUT_MS = 3_600_000
+
+await runPart('analysis', async ({ env, log, metrics }) => {
+  const settings = readSettings(env, analysisSettings)
+  const nc = await connect({ url: settings.natsUrl, name: 'analysis', log })
+  const { cursors, control, leases } = await openBuckets(nc)
+  const partitions = await readPartitions(control)
+  const jsm = await jetstreamManager(nc, { timeout: 5_000 })
+  const store = createStore({
+    url: settings.clickhouseUrl,
+    database: settings.database,
+    application: 'parley-analysis',
+    maxConnections: 4,
+    requestTimeoutMs: REQUEST_TIMEOUT_MS,
+  })
+  const rows = metrics.counter('erased_rows_total', 'rows that were erased, by table; dead letters too', ['table'])
+  const open = metrics.gauge('erasures_open', 'erasures that are not certified yet')
+  open.set(0)
+  const erased = (found: Readonly<Record<string, number>>): void => {
+    for (const [table, n] of Object.entries(found)) rows.inc({ table }, n)
+  }
+  const context = { nc, jsm, cursors, store, partitions, log, erased }
+  const verifier = createVerifier({ cursors, store, partitions, everyHours: settings.verifyHours, metrics, log })
+  const rounds = createRounds({
+    leases,
+    holder: randomBytes(8).toString('hex'),
+    everyMs: settings.sweepSeconds * 1000,
+    log,
+    work: async signal => {
+      open.set(await continueErasures(context, signal))
+      await sweep(context, signal)
+      await verifier()
+    },
+  })
+  // Only what is asked for from now on: what was asked for before is found by the first round.
+  const watch = await cursors.watch({ key: `${ERASURES}>`, include: 'updates' })
+  void (async () => {
+    for await (const entry of watch)
+      if (entry.operation === 'PUT' && entry.json<{ state: string }>().state === 'requested') rounds.now()
+  })()
+  return {
+    notReady: async () => ((await store.ping()) ? [] : ['ClickHouse does not answer']),
+    stop: async () => {
+      watch.stop()
+      await rounds.stop()
+      await Promise.all([store.close(), nc.close()])
+    },
+  }
+})
