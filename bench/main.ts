@@ -1,6 +1,7 @@
 // npm run bench -- <case> [options]: runs one bench by name. Without a name it lists them.
 import { backlog } from './cases/backlog.ts'
 import { bomb } from './cases/bomb.ts'
+import { endToEnd } from './cases/end-to-end.ts'
 import { gateway } from './cases/gateway.ts'
 import { handOver } from './cases/hand-over.ts'
 import { idle } from './cases/idle.ts'
@@ -21,6 +22,10 @@ const cases: Readonly<Record<string, { about: string; run: (args: readonly strin
     run: backlog,
   },
   bomb: { about: 'how long gzip bombs stall a receiver', run: bomb },
+  'end-to-end': {
+    about: 'spans accepted and visible a second on this machine, and the limit; --seconds (60), --connections (8)',
+    run: endToEnd,
+  },
   gateway: { about: 'a gateway process in front of the receivers, against none', run: gateway },
   'hand-over': {
     about: 'sessions created on one receiver and used at once on another; --rounds (100000)',

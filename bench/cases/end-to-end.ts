@@ -1,0 +1,202 @@
+// The whole way on one machine: a load, a receiver, NATS, a processor, ClickHouse with its projections. Spans accepted and visible a
+// second, what each part takes of the CPU, and what the limit is.
+import { readFile } from 'node:fs/promises'
+import { Agent, request as httpRequest } from 'node:http'
+import { availableParallelism } from 'node:os'
+import { setTimeout as delay } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
+import { protobufBytes, request, span } from '#proto/otlp/fixture.ts'
+import { startSystem, type Teardown, type TestSystem } from '#test/rig.ts'
+import { cpuSeconds } from '../process.ts'
+import { median, table } from '../stats.ts'
+
+const GiB = 1024 * 1024 * 1024
+const SPANS = 100
+const LAG_SPANS = 30_000
+const POLL_MS = 250
+const SECOND_MS = 1_000
+/** How long what was accepted may take to be visible once the load has ended. */
+const DRAIN_MS = 900_000
+/** Above this share of the machine the CPU is the limit. */
+const BUSY = 0.9
+
+/** Runs the case and prints its table. Options: --seconds (60), --connections (8). */
+export async function endToEnd(args: readonly string[]): Promise<void> {
+  const options = { seconds: { type: 'string' }, connections: { type: 'string' } } as const
+  const { values } = parseArgs({ args: [...args], options })
+  const ends: (() => unknown)[] = []
+  try {
+    const wanted = { seconds: Number(values.seconds ?? 60), connections: Number(values.connections ?? 8) }
+    await run({ teardown: end => ends.push(end) }, wanted)
+  } finally {
+    for (const end of ends.reverse()) await end()
+  }
+}
+
+async function run(t: Teardown, { seconds, connections }: { seconds: number; connections: number }): Promise<void> {
+  const system = await startSystem(t, { clickhouse: 'private', limits: { streamMaxBytes: 16 * GiB } })
+  const load = createLoad(system)
+  // Everything compiles before it is measured.
+  await load.run(1, performance.now() + SECOND_MS / 2)
+  await visible(system, load.accepted())
+  const parts = pidsOf(system)
+  const cpuBefore = await usage(parts)
+  const machineBefore = await machine()
+  const before = load.accepted()
+  const startedAt = performance.now()
+  const lags: number[] = []
+  const loading = load.run(connections, startedAt + seconds * SECOND_MS)
+  while (performance.now() - startedAt < seconds * SECOND_MS) {
+    await delay(POLL_MS)
+    const lag = load.accepted() - (await count(system))
+    load.hold(lag > LAG_SPANS)
+    lags.push(lag)
+  }
+  load.hold(false)
+  await loading
+  const loadedS = (performance.now() - startedAt) / SECOND_MS
+  const accepted = load.accepted() - before
+  const seen = (await count(system)) - before
+  const cpuAfter = await usage(parts)
+  const machineAfter = await machine()
+  await visible(system, load.accepted())
+  const allS = (performance.now() - startedAt) / SECOND_MS
+  const cores = Object.keys(parts).map(
+    name => [name, ((cpuAfter[name] ?? 0) - (cpuBefore[name] ?? 0)) / loadedS] as const,
+  )
+  const ours = cores.reduce((sum, [, n]) => sum + n, 0)
+  const busy = (machineAfter.busy - machineBefore.busy) / (machineAfter.all - machineBefore.all)
+  const rows = [
+    ['spans of', `${load.bytes} bytes, ${SPANS} a request, ${connections} connections, ${Math.round(loadedS)} s`],
+    ['accepted', `${Math.round(accepted / loadedS)}/s; ${load.refused()} requests told to come again`],
+    ['visible within the window', `${Math.round(seen / loadedS)}/s`],
+    ['visible, all of them', `after ${allS.toFixed(1)} s: ${Math.round(accepted / allS)}/s`],
+    ['accepted and not yet visible', `${median(lags)} (median), ${Math.max(...lags)} (most)`],
+    ...cores.map(([name, n]) => [`CPU of ${name}`, `${n.toFixed(2)} cores, ${Math.round((100 * n) / ours)} %`]),
+    [
+      'the machine',
+      `${availableParallelism()} cores, ${Math.round(busy * 100)} % busy, ${ours.toFixed(2)} cores of it ours`,
+    ],
+    ['the limit', limitOf(cores, busy, ours)],
+  ]
+  console.log(table(['', ''], rows))
+}
+
+function limitOf(cores: readonly (readonly [string, number])[], busy: number, ours: number): string {
+  const [name, most] = [...cores].sort((a, b) => b[1] - a[1])[0] as readonly [string, number]
+  const share = `${Math.round((100 * most) / ours)} % of what parley takes is ${name}`
+  if (busy <= BUSY) return `not the CPU (${share}): waiting`
+  return ours > BUSY * busy * availableParallelism() ? `the CPU: ${share}` : `the CPU that other work leaves: ${share}`
+}
+
+const pidsOf = (system: TestSystem): Readonly<Record<string, number>> => ({
+  'the load': process.pid,
+  'the receiver': system.receivers[0]?.pid as number,
+  NATS: system.nats.pid(),
+  'the processor': system.processors[0]?.pid as number,
+  ClickHouse: system.clickhouse?.pid() as number,
+})
+
+async function usage(parts: Readonly<Record<string, number>>): Promise<Record<string, number>> {
+  return Object.fromEntries(
+    await Promise.all(Object.entries(parts).map(async ([name, pid]) => [name, await cpuSeconds(pid)])),
+  )
+}
+
+/** What all cores have done since the machine started, in ticks. */
+async function machine(): Promise<{ busy: number; all: number }> {
+  const line = /^cpu +(.*)$/m.exec(await readFile('/proc/stat', 'utf8'))?.[1] ?? ''
+  const ticks = line.split(' ').map(Number)
+  const all = ticks.slice(0, 8).reduce((a, b) => a + b, 0)
+  return { busy: all - (ticks[3] as number) - (ticks[4] as number), all }
+}
+
+async function count({ store }: TestSystem): Promise<number> {
+  const [row] = await store.read<{ n: string }>('SELECT sum(sign) AS n FROM events')
+  return Number(row?.n)
+}
+
+async function visible(system: TestSystem, expected: number): Promise<void> {
+  const deadline = performance.now() + DRAIN_MS
+  for (;;) {
+    const n = await count(system)
+    if (n === expected) return
+    if (performance.now() > deadline) throw new Error(`${n} of ${expected} accepted spans are visible`)
+    await delay(100)
+  }
+}
+
+/** Requests of spans of about 1 KiB that all differ: ids are written into one body. */
+function createLoad(system: TestSystem) {
+  const { body, traceAt, spanAt } = template()
+  const agent = new Agent({ keepAlive: true })
+  let [number, accepted, refused, held] = [0, 0, 0, false]
+  const send = (): Promise<number> =>
+    new Promise((resolve, reject) => {
+      number++
+      for (const at of traceAt) body.writeUInt32BE(number, at)
+      for (const at of spanAt) body.writeUInt32BE(number, at)
+      const headers = { 'content-type': 'application/x-protobuf', 'x-service-org-id': system.organization }
+      const sent = httpRequest(`${system.otelUrl}/v1/traces`, { method: 'POST', agent, headers }, answer => {
+        answer.resume().on('end', () => resolve(answer.statusCode ?? 0))
+      })
+      sent.on('error', reject).end(Buffer.from(body))
+    })
+  const sender = async (until: number): Promise<void> => {
+    while (performance.now() < until) {
+      if (held) {
+        await delay(POLL_MS / 10)
+        continue
+      }
+      const status = await send()
+      if (status === 200) accepted += SPANS
+      else if (status === 429 || status === 503) {
+        refused++
+        await delay(SECOND_MS)
+      } else throw new Error(`the receiver answered ${status}`)
+    }
+  }
+  return {
+    bytes: Math.round(body.length / SPANS),
+    accepted: () => accepted,
+    refused: () => refused,
+    hold: (on: boolean): void => {
+      held = on
+    },
+    run: async (connections: number, until: number): Promise<void> => {
+      await Promise.all(Array.from({ length: connections }, () => sender(until)))
+    },
+  }
+}
+
+/** A body, and where the number goes: the first bytes of every trace and span id. */
+function template(): { body: Buffer; traceAt: readonly number[]; spanAt: readonly number[] } {
+  const text = 'Where is the parcel that I ordered on Monday, and when will it be here? '
+  const startMs = Date.now() - 1_000
+  const spans = Array.from({ length: SPANS }, (_, i) => {
+    const trace = 1 + Math.floor(i / 5)
+    const fields = {
+      traceId: `abcdef01${trace.toString(16).padStart(24, '0')}`,
+      spanId: `abcdef02${i.toString(16).padStart(8, '0')}`,
+      name: i % 5 === 4 ? 'tool.lookup_order' : 'chat gpt-5-mini',
+      startTimeUnixNano: `${startMs}${String(i).padStart(6, '0')}`,
+      endTimeUnixNano: `${startMs + 412}000000`,
+    }
+    return span(0, 0, fields, {
+      ...{ 'session.id': `conversation-${trace}`, 'gen_ai.request.model': 'gpt-5-mini', 'customer.tier': 'gold' },
+      ...{ 'gen_ai.usage.input_tokens': 812 + i, 'gen_ai.usage.output_tokens': 64 + i },
+      ...{ input: text.repeat(5), output: text.repeat(4) },
+    })
+  })
+  const body = Buffer.from(protobufBytes(request(spans)))
+  const traceAt = positionsOf(body, Buffer.from('abcdef01', 'hex'))
+  const spanAt = positionsOf(body, Buffer.from('abcdef02', 'hex'))
+  if (traceAt.length !== SPANS || spanAt.length !== SPANS) throw new Error('BUG: each id stands once in the body')
+  return { body, traceAt, spanAt }
+}
+
+function positionsOf(body: Buffer, wanted: Buffer): number[] {
+  const found: number[] = []
+  for (let at = body.indexOf(wanted); at >= 0; at = body.indexOf(wanted, at + 1)) found.push(at)
+  return found
+}
