@@ -90,8 +90,8 @@ t.test("an operator's names are masked in every thread", async t => {
   const parsed = await pool.parse({ ...request, messages: [messageOf(envelopeOf(events))] })
   if (!('blocks' in parsed)) throw new Error('no blocks')
   const rows = parsed.blocks.map(block => Buffer.from(block.body).toString()).join('\n')
-  t.match(rows, '"shop_pin":"[masked]"')
-  t.notMatch(rows, '1234"')
+  t.match(rows, /shop_pin[^]*\[masked\]/)
+  t.notMatch(rows, '1234')
 })
 
 t.test('threads that cannot start blame no payload', async t => {
