@@ -18,13 +18,21 @@ const SECRET_PATHS = [
   '*.token',
 ]
 
-/** The log of one process. `part` is the process's role, e.g. `receiver`. */
+/**
+ * The log of one process. `part` is the process's role, e.g. `receiver`.
+ *
+ * Lines are written at once and not collected: whoever reads them may be gone when the process ends, and then sonic-boom 4's flush
+ * at exit tries the broken pipe for ever and the process never ends. A last line written before an exit is also never lost so.
+ */
 export function createLog(options: { part: string; level: string }): Log {
-  return pino({
-    level: options.level,
-    base: { part: options.part, pid: process.pid },
-    redact: { paths: SECRET_PATHS, censor: '[redacted]' },
-    formatters: { level: label => ({ level: label }) },
-    timestamp: pino.stdTimeFunctions.isoTime,
-  })
+  return pino(
+    {
+      level: options.level,
+      base: { part: options.part, pid: process.pid },
+      redact: { paths: SECRET_PATHS, censor: '[redacted]' },
+      formatters: { level: label => ({ level: label }) },
+      timestamp: pino.stdTimeFunctions.isoTime,
+    },
+    pino.destination({ fd: 1, sync: true }),
+  )
 }
