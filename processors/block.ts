@@ -58,6 +58,8 @@ export interface Parsed {
   readonly readings: Readonly<Record<string, string>>
   /** Events with tokens and without a price, by reason. */
   readonly unpriced: Readonly<Record<string, number>>
+  /** Events that have no conversation of their own yet. */
+  readonly loose: number
 }
 
 /** A unit and where its rows stand. `first` = indexes, by table, of its first rows within the frame. */
@@ -66,7 +68,7 @@ interface PlacedUnit {
   readonly organization: string
   readonly sequence: number
   readonly frame: number
-  readonly first: { readonly sessions: number; readonly texts: number; readonly events: number }
+  readonly first: { readonly sessions: number; readonly texts: number; readonly links: number; readonly events: number }
   /** The store refuses the frame's rows: counted, never encoded. */
   readonly refused: boolean
 }
@@ -133,7 +135,11 @@ export function parseRange(input: BlockInput, parsers: Parsers, progress: Progre
       place(units, outcome.units, { organization, sequence, frame: f, refused: letter !== undefined })
     }
   }
-  return { units, prints: printsOf(units), dead, classes, readings, unpriced }
+  const loose = units.reduce(
+    (sum, { unit }) => sum + unit.events.filter(({ provisional }) => provisional === 1).length,
+    0,
+  )
+  return { units, prints: printsOf(units), dead, classes, readings, unpriced, loose }
 }
 
 /** Encodes the units that are no repeats. */
@@ -158,6 +164,7 @@ export function encodeRange(
     const { unit, first } = placed
     for (const [i, row] of unit.sessions.entries()) encoder.add('sessions', row, at(first.sessions + i))
     for (const [i, row] of unit.texts.entries()) encoder.add('texts', row, at(first.texts + i))
+    for (const [i, row] of (unit.links ?? []).entries()) encoder.add('links', row, at(first.links + i))
     for (const [i, row] of unit.events.entries()) encoder.add('events', row, at(first.events + i))
   }
   return encoder.finish()
@@ -215,11 +222,12 @@ function place(
   units: readonly Unit[],
   where: Pick<PlacedUnit, 'organization' | 'sequence' | 'frame' | 'refused'>,
 ): void {
-  const next = { sessions: 0, texts: 0, events: 0 }
+  const next = { sessions: 0, texts: 0, links: 0, events: 0 }
   for (const unit of units) {
     into.push({ unit, ...where, first: { ...next } })
     next.sessions += unit.sessions.length
     next.texts += unit.texts.length
+    next.links += unit.links?.length ?? 0
     next.events += unit.events.length
   }
 }

@@ -17,6 +17,8 @@ export interface BlockRecord extends Scope {
   /** Rows by table. */
   readonly rows: Readonly<Record<string, number>>
   readonly repeats: number
+  /** Events without a conversation of their own, repeats included; absent: none. */
+  readonly loose?: number
   readonly dead: number
   /** Over the checksums of all blocks of the range. */
   readonly checksum: string
@@ -35,6 +37,7 @@ export function recordOf(partition: number, intent: Intent, atMs: number): Block
     to: intent.to,
     ...scopeOf(intent),
     rows,
+    ...(intent.loose === undefined ? {} : { loose: intent.loose }),
     repeats: intent.repeats.reduce((sum, [first, last]) => sum + last - first + 1, 0),
     dead: intent.letters,
     checksum: hash('sha1', intent.blocks.map(block => block.checksum).join(), 'hex').slice(0, 16),

@@ -24,7 +24,7 @@ export interface BlockEncoder {
 export const BODY_FORMAT = 'Native'
 
 /** Columns of each table that wait for their next block; they keep their buffers. */
-const idle: { readonly [T in BlockTable]: TableColumns<T>[] } = { sessions: [], texts: [], events: [] }
+const idle: { readonly [T in BlockTable]: TableColumns<T>[] } = { sessions: [], texts: [], links: [], events: [] }
 /** More than one block of a table at a time is rare (two months, two retention classes). */
 const IDLE_MAX = 2
 
@@ -53,7 +53,7 @@ export function createEncoder(): BlockEncoder {
   }
   return {
     add: (table, row, origin) => {
-      const month = 'ts' in row && table !== 'sessions' ? monthOfSql(row.ts) : 0
+      const month = 'ts' in row ? monthOfSql(row.ts) : 0
       const block = blockOf(table, row.retention, month)
       block.rows++
       if (block.unfit !== undefined) return

@@ -30,6 +30,9 @@ const PINNED = {
   optimize_on_insert: 0,
 } as const satisfies ClickHouseSettings
 
+/** For an INSERT … SELECT: all of it is one block, so that what goes to one part is there as a whole or not at all. */
+export const ONE_BLOCK = { ...PINNED, max_threads: 1, max_block_size: String(ABOVE_ANY_BLOCK) } as const
+
 /** Names the pinned settings in a recipe: a build that inserts differently must not retry blindly. */
 export const SETTINGS_HASH = hash('sha1', JSON.stringify([PINNED, BODY_FORMAT]), 'hex').slice(0, 12)
 
@@ -139,7 +142,7 @@ function conditionOf(table: BlockTable, range: RowRange): string {
     `origin_generation ${which === 'same' ? '=' : '<'} ${generation}`,
     ...scopeConditions(range),
     ...(part ? [`retention = ${part.retention}`] : []),
-    ...(part && table !== 'sessions' ? [`toYYYYMM(ts) = ${part.month}`] : []),
+    ...(part && (table === 'events' || table === 'texts') ? [`toYYYYMM(ts) = ${part.month}`] : []),
     ...(table === 'events' && which === 'same' ? [`move_id = '${NIL_UUID}'`] : []),
   ].join(' AND ')
 }
@@ -206,10 +209,8 @@ export async function takeBack(
       parameters,
       queryId: queryIdOf(store, named),
       settings: {
-        ...PINNED,
+        ...ONE_BLOCK,
         insert_deduplication_token: named,
-        max_threads: 1,
-        max_block_size: String(ABOVE_ANY_BLOCK),
       },
     },
   )

@@ -2,7 +2,7 @@
 import type { Pricing } from '#pricing/quote.ts'
 import type { ErrorCode } from '#proto/errors.ts'
 import type { IdentityKind } from '#proto/ids.ts'
-import type { EventRow, SessionRow, TextRow } from '#proto/rows.ts'
+import type { EventRow, LinkRow, SessionRow, TextRow } from '#proto/rows.ts'
 import type { OrganizationRules } from './parsers/otlp/rules.ts'
 
 /** What a parser knows besides the payload. */
@@ -25,6 +25,7 @@ export interface Unit {
   readonly identity: { readonly kind: IdentityKind; readonly id: string } | null
   readonly sessions: readonly SessionRow[]
   readonly texts: readonly TextRow[]
+  readonly links?: readonly LinkRow[]
   readonly events: readonly EventRow[]
 }
 

@@ -104,6 +104,7 @@ export async function prepareRange(
     repeats: parsed.repeats,
     ...(standing.length > 0 ? { replaced: standing } : {}),
     units: parsed.units,
+    ...(parsed.loose > 0 ? { loose: parsed.loose } : {}),
     blocks: parsed.blocks.map(({ body: _body, ...block }) => block),
     clearing: 0,
     done: false,

@@ -76,6 +76,8 @@ export interface Intent extends Scope, IntentName {
   /** Earlier reports of calls that are taken back once the blocks are there; absent: none. */
   readonly replaced?: readonly Replaced[]
   readonly units: number
+  /** Events that have no conversation of their own yet; absent: none. */
+  readonly loose?: number
   readonly blocks: readonly BlockRecipe[]
   /** 0, or the number of tries so far to take back what older generations stored of this range. */
   readonly clearing: number

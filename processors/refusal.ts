@@ -1,7 +1,7 @@
 // What to do when the store says that a block's data can never be stored: find the frames that carry it, so that only they are
 // dead. A refusal of everything is not the data's fault (the table differs from what this build writes) and kills nothing.
 import { NIL_UUID } from '#proto/ids.ts'
-import type { BlockTable, EventRow, Origin, SessionRow, TextRow } from '#proto/rows.ts'
+import type { BlockTable, EventRow, LinkRow, Origin, SessionRow, TextRow } from '#proto/rows.ts'
 import type { Store } from '#store/client.ts'
 import { bisect } from './bisect.ts'
 import { Stopped } from './cursor.ts'
@@ -121,6 +121,18 @@ const text: TextRow = {
   retention: 0,
 }
 
+const link: LinkRow = {
+  organization: NIL_UUID,
+  trace_id: NIL_UUID,
+  provisional_id: NIL_UUID,
+  conversation_id: NIL_UUID,
+  session_id: '',
+  depth: 0,
+  started_at: '2026-01-01 00:00:00.000000000',
+  span_id: '0',
+  retention: 0,
+}
+
 const event: EventRow = {
   organization: NIL_UUID,
   conversation_id: NIL_UUID,
@@ -163,5 +175,6 @@ const event: EventRow = {
 const addControl: Readonly<Record<BlockTable, (encoder: BlockEncoder) => void>> = {
   sessions: encoder => encoder.add('sessions', session, origin),
   texts: encoder => encoder.add('texts', text, origin),
+  links: encoder => encoder.add('links', link, origin),
   events: encoder => encoder.add('events', event, origin),
 }

@@ -28,6 +28,7 @@ export type WorkerResult =
       readonly classes: Readonly<Record<string, number>>
       readonly readings: Readonly<Record<string, string>>
       readonly unpriced: Readonly<Record<string, number>>
+      readonly loose: number
       /** Milliseconds of work, without the wait for the owner. */
       readonly workMs: number
     }
@@ -52,8 +53,8 @@ export function createWorker(use: Parsers): (task: WorkerTask) => Promise<Worker
       const resumedAt = performance.now()
       const blocks = encodeRange(parsed, input, repeats ?? judged, createEncoder())
       const workMs = parsedAt - startedAt + (performance.now() - resumedAt)
-      const { dead, classes, readings, unpriced, units } = parsed
-      return moved({ blocks, dead, units: units.length, classes, readings, unpriced, workMs })
+      const { dead, classes, readings, unpriced, loose, units } = parsed
+      return moved({ blocks, dead, units: units.length, classes, readings, unpriced, loose, workMs })
     } catch (error) {
       if (error instanceof NewerEnvelope) return { newer: error.message }
       throw error

@@ -123,8 +123,26 @@ export interface SessionRow {
   report: string
 }
 
+/** A row of `links`: a span that names a session says whose conversation its trace is. */
+export interface LinkRow {
+  organization: string
+  /** As in `EventRow`. */
+  trace_id: string
+  /** The trace's stand-in: the conversation of its spans that name no session. */
+  provisional_id: string
+  conversation_id: string
+  /** As in `EventRow`. */
+  session_id: string
+  /** 0 = the span has no parent, 1 = it has one. More cannot be told whatever batches the spans come in. */
+  depth: 0 | 1
+  /** sqlNanos of the span's beginning. */
+  started_at: string
+  span_id: string
+  retention: number
+}
+
 /** Tables that blocks are inserted into, in the order of insertion: what an event refers to is there before the event. */
-export const blockTables = ['sessions', 'texts', 'events'] as const
+export const blockTables = ['sessions', 'texts', 'links', 'events'] as const
 export type BlockTable = (typeof blockTables)[number]
 
 /**

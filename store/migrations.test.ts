@@ -26,8 +26,8 @@ async function columnsOf(table: string): Promise<string[]> {
 t.test('tables have the columns of proto/rows.ts, in that order, then their origin', async t => {
   const origin = await fieldsOf('Origin')
   t.equal(origin.length, 5)
-  const extra = { events: ['move_id', 'version', 'sign'], texts: [], sessions: [] }
-  const interfaces = { events: 'EventRow', texts: 'TextRow', sessions: 'SessionRow' }
+  const extra = { events: ['move_id', 'version', 'sign'], texts: [], links: [], sessions: [] }
+  const interfaces = { events: 'EventRow', texts: 'TextRow', links: 'LinkRow', sessions: 'SessionRow' }
   for (const table of blockTables) {
     const fields = await fieldsOf(interfaces[table])
     t.ok(fields.length > 5, `the fields of ${table} were found`)

@@ -1,6 +1,6 @@
 // The columns against the engine: random rows written as Native blocks are read back equal to the same rows written as JSON text.
 import t from 'tap'
-import type { BlockTable, EventRow, Origin, SessionRow, TextRow } from '#proto/rows.ts'
+import type { BlockTable, EventRow, LinkRow, Origin, SessionRow, TextRow } from '#proto/rows.ts'
 import { blockTables } from '#proto/rows.ts'
 import { sqlMillis, sqlNanos } from '#proto/time.ts'
 import { freshDatabase } from '#test/rig.ts'
@@ -110,9 +110,24 @@ function sessionRow(random: Random): SessionRow {
   }
 }
 
+function linkRow(random: Random): LinkRow {
+  return {
+    organization: uuid(random),
+    trace_id: uuid(random),
+    provisional_id: uuid(random),
+    conversation_id: uuid(random),
+    session_id: text(random),
+    depth: one(random, [0, 1]),
+    started_at: sqlNanos({ ms: millis(random), ns: random(1_000_000) }),
+    span_id: String(random(2 ** 31)),
+    retention: random(256),
+  }
+}
+
 const make: { readonly [T in BlockTable]: (random: Random) => TableRows[T] } = {
   sessions: sessionRow,
   texts: textRow,
+  links: linkRow,
   events: eventRow,
 }
 

@@ -1,6 +1,6 @@
 // Rows of each table -> its columns. Names, types and their order are those of store/migrations/; a test compares the two.
 import { NIL_UUID } from '#proto/ids.ts'
-import type { BlockTable, EventKind, EventRow, Origin, SessionRow, Source, TextRow } from '#proto/rows.ts'
+import type { BlockTable, EventKind, EventRow, LinkRow, Origin, SessionRow, Source, TextRow } from '#proto/rows.ts'
 import { DecimalTextColumn, EnumColumn, IntegerColumn, LongColumn, TimeColumn, UuidColumn } from './fixed.ts'
 import type { Columns } from './native.ts'
 import { MapColumn, WordsColumn } from './nested.ts'
@@ -10,6 +10,7 @@ import { DictionaryColumn, TextColumn } from './text.ts'
 export interface TableRows {
   sessions: SessionRow
   texts: TextRow
+  links: LinkRow
   events: EventRow
 }
 
@@ -32,6 +33,7 @@ const KINDS: readonly EventKind[] = ['agent', 'llm', 'tool', 'resource', 'prompt
 export const columnsOf: { readonly [T in BlockTable]: () => TableColumns<T> } = {
   sessions: sessionColumns,
   texts: textColumns,
+  links: linkColumns,
   events: eventColumns,
 }
 
@@ -115,6 +117,34 @@ function textColumns(): TableColumns<'texts'> {
     c.ts.add(row.ts)
     c.input.add(row.input)
     c.output.add(row.output)
+    c.retention.add(row.retention)
+    addOrigin(c, origin)
+  }
+  return { columns: c, add }
+}
+
+function linkColumns(): TableColumns<'links'> {
+  const c = {
+    organization: new UuidColumn(),
+    trace_id: new UuidColumn(),
+    provisional_id: new UuidColumn(),
+    conversation_id: new UuidColumn(),
+    session_id: new TextColumn(),
+    depth: uint8(),
+    started_at: new TimeColumn(9),
+    span_id: new DecimalTextColumn('UInt64'),
+    retention: uint8(),
+    ...originColumns(),
+  }
+  const add = (row: LinkRow, origin: Origin): void => {
+    c.organization.add(row.organization)
+    c.trace_id.add(row.trace_id)
+    c.provisional_id.add(row.provisional_id)
+    c.conversation_id.add(row.conversation_id)
+    c.session_id.add(row.session_id)
+    c.depth.add(row.depth)
+    c.started_at.add(row.started_at)
+    c.span_id.add(row.span_id)
     c.retention.add(row.retention)
     addOrigin(c, origin)
   }

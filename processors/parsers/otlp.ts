@@ -4,6 +4,7 @@ import { decodeTraces } from '#proto/otlp/decode.ts'
 import type { Span } from '#proto/otlp/span.ts'
 import type { FrameContext, FrameParser, Unit } from '../outcome.ts'
 import { readBatch } from './otlp/batch.ts'
+import { linksOf } from './otlp/links.ts'
 
 /** Parses an ExportTraceServiceRequest; see FrameParser. */
 export const parseTraces: FrameParser = (body, content, context) => {
@@ -16,13 +17,17 @@ export const parseTraces: FrameParser = (body, content, context) => {
 export function unitsOfSpans(spans: readonly Span[], context: FrameContext): Unit[] {
   // Spans of one batch say the same about their conversation again and again: the first that does carries the capture.
   const known = new Set<string>()
-  return readBatch(spans, context).map(({ event, texts, revealed }): Unit => {
+  const rows = readBatch(spans, context)
+  const links = linksOf(rows.map(({ event }) => event))
+  return rows.map(({ event, texts, revealed }, i): Unit => {
+    const link = links.get(i)
     const news = revealed !== null && !known.has(revealed.key)
     if (revealed !== null) known.add(revealed.key)
     return {
       identity: { kind: 'event', id: event.event_id },
       sessions: news ? [revealed.capture()] : [],
       texts,
+      ...(link ? { links: [link] } : {}),
       events: [event],
     }
   })
