@@ -56,7 +56,7 @@ export async function openCursor(options: CursorOptions): Promise<CursorKeeper> 
       const written = (async () => {
         await before
         const next = edit(value)
-        revision = await compareAndSet(options, JSON.stringify(next), revision)
+        revision = await compareAndSet(options, key, JSON.stringify(next), revision)
         value = next
       })()
       tail = written.catch(() => {})
@@ -67,10 +67,17 @@ export async function openCursor(options: CursorOptions): Promise<CursorKeeper> 
   return keeper
 }
 
-/** Writes `text` over `revision` and returns the new revision. */
-async function compareAndSet(options: CursorOptions, text: string, revision: number): Promise<number> {
+/**
+ * Writes `text`, which no other owner writes, over `revision` of a key and returns the new revision.
+ * @throws Lost when somebody else has written, Stopped when the signal aborts first.
+ */
+export async function compareAndSet(
+  options: Omit<CursorOptions, 'owner'>,
+  key: string,
+  text: string,
+  revision: number,
+): Promise<number> {
   const { kv, partition, outage } = options
-  const key = cursorKeyOf(partition)
   const backoff = new Backoff()
   for (;;) {
     try {
@@ -90,7 +97,7 @@ async function compareAndSet(options: CursorOptions, text: string, revision: num
   }
 }
 
-async function insist<T>(options: CursorOptions, ask: () => Promise<T>): Promise<T> {
+async function insist<T>(options: Pick<CursorOptions, 'signal' | 'outage'>, ask: () => Promise<T>): Promise<T> {
   const backoff = new Backoff()
   for (;;) {
     if (options.signal.aborted) throw new Stopped()

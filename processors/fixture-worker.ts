@@ -1,5 +1,6 @@
-// The worker of tests: the real SDK parsers, and payloads that misbehave on request by their `primitive_name`.
+// The worker of tests: the real parsers, and payloads that misbehave on request by their `primitive_name`.
 import type { FrameParser, ParseOutcome } from './outcome.ts'
+import { parseTraces } from './parsers/otlp.ts'
 import { parseEvent, parseSession } from './parsers/sdk.ts'
 import { parseVoice } from './parsers/voice.ts'
 import { createWorker } from './worker-task.ts'
@@ -31,5 +32,5 @@ export default createWorker({
   session: parseSession,
   event: misbehaving,
   voice,
-  otlp: () => ({ dead: 'DEAD_PARSE', reason: 'no traces in these tests' }),
+  otlp: parseTraces,
 })

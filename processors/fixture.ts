@@ -91,19 +91,20 @@ export function poolOf(t: Teardown, frameTimeoutMs: number, suspectMs = frameTim
   return pool
 }
 
-/** An owner of partition 0 in this process. `stop` gives the lease back; `crash` leaves everything as a killed process would. */
+/** An owner of a partition in this process. `stop` gives the lease back; `crash` leaves everything as a killed process would. */
 export async function own(
   t: Teardown,
   bench: Bench,
   shared: Partial<OwnerShared> = {},
+  partition = 0,
 ): Promise<{ owner: Owner; lease: Lease; stop(): Promise<void>; crash(): Promise<void> }> {
   const holder = thisHolder(randomUUID())
   const outage = new Outage(log, 'test')
   // One that its holder could not give back in time runs out by itself.
   const lease = await eventually('the lease', async () => {
-    return (await takeLease({ kv: bench.buckets.leases, key: leaseKeyOf(0), holder, outage })) ?? undefined
+    return (await takeLease({ kv: bench.buckets.leases, key: leaseKeyOf(partition), holder, outage })) ?? undefined
   })
-  const owner = startOwner({ ...bench.shared, ...shared }, 0, lease, holder.member)
+  const owner = startOwner({ ...bench.shared, ...shared }, partition, lease, holder.member)
   const end = async (graceMs: number): Promise<void> => {
     await owner.stop(graceMs)
     await lease.release()
@@ -149,6 +150,53 @@ export function envelopeOf(
     const bytes = Buffer.from(JSON.stringify(payload))
     writer.append(kind, FrameEncoding.json, uuidBytes(organizationId), receivedAtMs, null, bytes)
   }
+  return writer.finish().slice()
+}
+
+/** A span of `tracesOf`; ids are small numbers. */
+export interface TestSpan {
+  readonly trace: number
+  readonly span: number
+  /** 0 = none. */
+  readonly parent?: number
+  readonly session?: string
+  readonly user?: string
+  /** After the beginning of its trace. */
+  readonly afterMs?: number
+  readonly attributes?: Readonly<Record<string, string>>
+}
+
+const hex = (n: number, digits: number): string => n.toString(16).padStart(digits, '0')
+
+/** The hex id of a trace of `tracesOf`. */
+export const traceHex = (trace: number): string => hex(trace, 32)
+
+/** One envelope with one export of some spans. */
+export function tracesOf(
+  spans: readonly TestSpan[],
+  organizationId = organization,
+  startMs = Date.now() - 60_000,
+): Uint8Array {
+  const resourceSpans = spans.map(({ trace, span, parent = 0, session, user, afterMs = 0, attributes = {} }) => {
+    const values = {
+      ...attributes,
+      ...(session === undefined ? {} : { 'session.id': session }),
+      ...(user === undefined ? {} : { 'user.id': user }),
+    }
+    const one = {
+      traceId: traceHex(trace),
+      spanId: hex(span, 16),
+      ...(parent === 0 ? {} : { parentSpanId: hex(parent, 16) }),
+      name: 'invoke_agent planner',
+      startTimeUnixNano: `${startMs + afterMs}000000`,
+      endTimeUnixNano: `${startMs + afterMs + 5}000000`,
+      attributes: Object.entries(values).map(([key, stringValue]) => ({ key, value: { stringValue } })),
+    }
+    return { scopeSpans: [{ spans: [one] }] }
+  })
+  const writer = new EnvelopeWriter(8 * 1024 * 1024)
+  const bytes = Buffer.from(JSON.stringify({ resourceSpans }))
+  writer.append(FrameKind.otlp, FrameEncoding.json, uuidBytes(organizationId), Date.now(), null, bytes)
   return writer.finish().slice()
 }
 

@@ -56,10 +56,26 @@ export function storedRanges(cursor: Cursor): readonly StoredRange[] {
   })
 }
 
+const holds = (range: StoredRange, sequence: number, organization: string): boolean =>
+  sequence > range.after && sequence <= range.through && inScope(range, organization)
+
 /** True when the frames of an organization at a position are stored. */
 export function isStoredAt(cursor: Cursor, sequence: number, organization: string): boolean {
-  return storedRanges(cursor).some(
-    range => sequence > range.after && sequence <= range.through && inScope(range, organization),
+  return storedRanges(cursor).some(range => holds(range, sequence, organization))
+}
+
+/** The ranges of which somebody stores rows now, or is about to: also those of a replay, which are stored already. */
+export function openRanges(cursor: Cursor): readonly StoredRange[] {
+  return cursor.intents
+    .filter(({ done }) => !done)
+    .map(intent => ({ after: intent.from - 1, through: intent.to, ...scopeOf(intent) }))
+}
+
+/** True when what stands at a position is stored and nobody is about to count it, to take it back or to store it again. */
+export function isSettledAt(cursor: Cursor, sequence: number, organization: string): boolean {
+  return (
+    isStoredAt(cursor, sequence, organization) &&
+    !openRanges(cursor).some(range => holds(range, sequence, organization))
   )
 }
 

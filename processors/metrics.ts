@@ -8,6 +8,7 @@ export interface ProcessorMetrics {
   readonly units: Counter
   readonly repeats: Counter<'partition'>
   readonly replaced: Counter
+  readonly moved: Counter
   readonly dead: Counter<'code'>
   readonly unpriced: Counter<'reason'>
   readonly proofs: Counter<'table' | 'healed'>
@@ -33,6 +34,7 @@ export function createProcessorMetrics(metrics: Metrics): ProcessorMetrics {
     units: metrics.counter('units_total', 'events, spans, calls and session captures that were processed'),
     repeats: metrics.counter('repeats_total', 'units that had been seen before and were left out', ['partition']),
     replaced: metrics.counter('replaced_total', 'reports of calls that gave way to later ones'),
+    moved: metrics.counter('moved_total', 'spans that were moved to the conversation of their trace'),
     dead: metrics.counter('dead_total', 'payloads put into the dead-letter stream, by code', ['code']),
     unpriced: metrics.counter('unpriced_total', 'events with tokens that have no price, by reason', ['reason']),
     proofs: metrics.counter('proofs_total', 'blocks proven by a count, and what that found', ['table', 'healed']),

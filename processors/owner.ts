@@ -6,10 +6,12 @@ import { CallBook } from './calls.ts'
 import type { OwnerShared, PartitionContext } from './context.ts'
 import { insist } from './context.ts'
 import { type CursorKeeper, openCursor, Stopped } from './cursor.ts'
+import { Fence } from './fence.ts'
 import { Share } from './gate.ts'
 import { isHalt, LaneLoop } from './lane.ts'
 import { freeOf, storedRanges } from './lanes.ts'
 import type { Lease } from './lease.ts'
+import { Mover } from './mover.ts'
 import { Outage, within } from './outage.ts'
 import type { Lane, LaneKind } from './protocol.ts'
 import { purgeStream, ReplayMarks } from './purge.ts'
@@ -76,6 +78,7 @@ class PartitionOwner {
   #context!: PartitionContext
   #desk!: ReplayDesk
   #relief!: Relief
+  #moving: Promise<void> = Promise.resolve()
   #draining = false
   #halted: Error | undefined
   #failure: { readonly error: unknown } | undefined
@@ -138,9 +141,12 @@ class PartitionOwner {
     })
     let chores: NodeJS.Timeout | undefined
     try {
+      const fence = this.#fence(epoch)
+      await fence.raise()
       await recoverIntents(this.#context, readers)
       await this.#relief.split()
       await this.#launchAll()
+      this.#moving = this.#move(fence)
       chores = setInterval(() => this.#chores(), CHORES_MS)
       await ended
     } finally {
@@ -151,6 +157,7 @@ class PartitionOwner {
       // A cut that is under way may begin a lane yet.
       await this.#turn
       while (this.#running.size > 0) await Promise.all([...this.#running, this.#turn])
+      await within(ABORT_MS, this.#moving)
       await Promise.all([...readers.values()].map(reader => reader.close()))
       this.#forgetGauges()
     }
@@ -179,6 +186,21 @@ class PartitionOwner {
         for (const loop of this.#loops.values()) await loop.moveFloor()
       },
       floorMoved: () => this.#floorMoved(),
+    }
+  }
+
+  #fence(epoch: number): Fence {
+    const [partition, signal] = [this.#partition, this.#signal]
+    return new Fence({ store: this.#shared.store, partition, epoch, outage: this.#storeOutage, signal })
+  }
+
+  async #move(fence: Fence): Promise<void> {
+    try {
+      await new Mover(this.#context, fence).run()
+    } catch (error) {
+      if (error instanceof Stopped) return
+      this.#failure ??= { error }
+      this.#ended()
     }
   }
 

@@ -1,5 +1,5 @@
 // Fills a new owner's repeat windows from what the partition has stored: the newest identities of the ranges that are finished.
-import { FINGERPRINT_BYTES, NIL_UUID } from '#proto/ids.ts'
+import { FINGERPRINT_BYTES } from '#proto/ids.ts'
 import type { Store } from '#store/client.ts'
 import { scopeConditions } from './insert.ts'
 import type { StoredRange } from './lanes.ts'
@@ -40,13 +40,12 @@ export async function rebuildWindow(store: Store, window: RepeatWindow, options:
 }
 
 /**
- * Stored events of a range, newest first: what was taken back is not stored. The SQL spells the same text as `fingerprint` of
- * proto/ids.ts.
+ * Stored events of a range, newest first: what was taken back is not stored, and what was moved is, elsewhere. The SQL spells the
+ * same text as `fingerprint` of proto/ids.ts.
  */
 async function entriesOf(store: Store, partition: number, range: StoredRange, limit: number): Promise<Buffer> {
   const condition = [
     `origin_partition = ${partition} AND origin_sequence > ${range.after} AND origin_sequence <= ${range.through}`,
-    `move_id = '${NIL_UUID}'`,
     ...scopeConditions(range),
   ].join(' AND ')
   const position = 'origin_generation, origin_sequence, origin_frame, origin_index'
@@ -62,6 +61,7 @@ async function entriesOf(store: Store, partition: number, range: StoredRange, li
       FROM events
       WHERE ${condition} AND sign = 1 AND source != 'voice' ${standing}
       ORDER BY origin_sequence DESC, origin_frame DESC, origin_index DESC
+      ${standing === '' ? '' : `LIMIT 1 BY ${position}`}
       LIMIT ${limit}
       FORMAT RowBinary`,
     clickhouse_settings: { wait_end_of_query: 1, max_threads: 2 },

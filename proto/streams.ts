@@ -23,6 +23,8 @@ export const REJECTS_TTL_MS = 7 * 86_400_000
 
 /** Keys of the cursors and leases buckets. */
 export const cursorKeyOf = (partition: number): string => `partition.${partition}`
+/** How far an owner has moved rows of its partition to what became known of their traces. */
+export const movesKeyOf = (partition: number): string => `moves.${partition}`
 export const leaseKeyOf = (partition: number): string => `partition.${partition}`
 export const memberKeyOf = (member: string): string => `member.${member}`
 

@@ -25,9 +25,12 @@ export const brokenOwners: readonly Broken[] = [
   'nothing taken back before a replay',
   'rows of other organizations counted',
   'lanes not told apart by tokens',
+  'moves of what is under way',
+  'moves that arrive late',
+  'moved rows not remembered',
 ]
 
-const CHORES: readonly Chore[] = ['split', 'divide', 'join', 'replay']
+const CHORES: readonly Chore[] = ['split', 'divide', 'join', 'replay', 'move', 'move']
 
 /** What an exploration saw. */
 export interface Explored {
@@ -41,6 +44,7 @@ export interface Explored {
   readonly divisions: number
   readonly asides: number
   readonly replays: number
+  readonly moves: number
   readonly anew: number
 }
 
@@ -51,7 +55,7 @@ const STEPS_MAX = 20_000
 /** Explores `worlds` worlds of a mode and stops at the first that is wrong. */
 export function exploreMany(mode: Mode, worlds: number): Explored {
   const states = new Set<string>()
-  const sum = { steps: 0, healed: 0, splits: 0, divisions: 0, asides: 0, replays: 0, anew: 0 }
+  const sum = { steps: 0, healed: 0, splits: 0, divisions: 0, asides: 0, replays: 0, moves: 0, anew: 0 }
   for (let seed = 1; seed <= worlds; seed++) {
     const world = new World(seed, mode)
     const wrong = explore(world, states)
@@ -71,6 +75,7 @@ function explore(world: World, states: Set<string>): string | undefined {
     } else if (trouble < 0.015) world.crash()
     else if (trouble < 0.03) owners.splice(Math.floor(world.random() * owners.length), 1)
     else if (trouble < 0.045) world.merge()
+    else if (trouble > 0.06 && trouble < 0.1) world.reveal()
     else if (world.running.length > 0 && world.chance(0.5)) world.advance()
     else {
       const owner = owners[Math.floor(world.random() * owners.length)] as OwnerModel
@@ -93,7 +98,7 @@ function explore(world: World, states: Set<string>): string | undefined {
 
 /** One step of one of an owner's coroutines. False: it is gone; a string: it broke. */
 function step(owner: OwnerModel, trouble: number): boolean | string {
-  if (owner.settled && trouble < 0.3) owner.chore(CHORES[Math.floor(owner.world.random() * CHORES.length)] as Chore)
+  if (owner.settled && trouble < 0.35) owner.chore(CHORES[Math.floor(owner.world.random() * CHORES.length)] as Chore)
   const thread = owner.threads[Math.floor(owner.world.random() * owner.threads.length)]
   if (!thread) return true
   try {
@@ -121,6 +126,12 @@ function wrongNow(world: World): string | undefined {
   for (const id of new Set(world.ids)) {
     const open = world.ids.some((other, i) => other === id && !finished.has(i + 1))
     if (open) continue
+    const homes = new Map<string, number>()
+    for (const { table, id: of, home, sign } of world.rows) {
+      if (table === 'events' && of === id) homes.set(home, (homes.get(home) ?? 0) + sign)
+    }
+    const odd = [...homes].find(([, sum]) => sum !== 0 && sum !== 1)
+    if (odd) return `${id} counts ${odd[1]} in conversation '${odd[0]}' though all of its positions are finished`
     for (const table of TABLES) {
       let sum = 0
       for (const row of world.rows) if (row.table === table && row.id === id) sum += row.sign

@@ -45,12 +45,13 @@ import {
   tokenOf,
 } from '../protocol.ts'
 import { Verdicts } from '../verdicts.ts'
+import { MoverModel } from './mover-model.ts'
 import { droppedBy, positionsOf, printsOf, recipeOf, remember, rowsOf } from './recipes.ts'
 import { calm, Gone, type Steps, send } from './statements.ts'
 import { ORGANIZATIONS, type Row, TABLES, type Table, type World } from './world.ts'
 
 /** What changes lanes. */
-export type Chore = 'split' | 'divide' | 'join' | 'replay'
+export type Chore = 'split' | 'divide' | 'join' | 'replay' | 'move'
 
 const MEMORY = 1_000
 const IN_FLIGHT = 2
@@ -71,11 +72,15 @@ export class OwnerModel {
   readonly #launched = new Set<number>()
   #settled = false
   #choring = false
+  /** Taking back and moving never overlap: each would not see what the other one writes. */
+  #reversing = false
+  readonly #mover: MoverModel
 
   constructor(world: World) {
     this.world = world
     this.lease = ++world.lease
     this.build = world.mode.builds && world.chance(0.3) ? 2 : 1
+    this.#mover = new MoverModel({ world, lease: this.lease, cursor: () => this.#value })
     this.threads = [this.#takeOver()]
   }
 
@@ -92,6 +97,7 @@ export class OwnerModel {
       replay: () => this.#replay(),
       divide: () => this.#divide(),
       join: () => this.#join(),
+      move: () => this.#move(),
     }
     yield* chores[which]()
     this.#choring = false
@@ -187,6 +193,13 @@ export class OwnerModel {
     this.#launch()
   }
 
+  *#move(): Steps<void> {
+    while (this.#reversing) yield
+    this.#reversing = true
+    yield* this.#mover.round()
+    this.#reversing = false
+  }
+
   /** True once it has taken over. */
   get settled(): boolean {
     return this.#settled
@@ -195,6 +208,7 @@ export class OwnerModel {
   *#takeOver(): Steps<void> {
     ;({ value: this.#value, revision: this.#revision } = this.world.cursor)
     yield* this.#write(cursor => takeOver(cursor, `owner${this.lease}`))
+    yield* this.#mover.fence()
     remember(this.world, this.#verdicts.main, storedRanges(this.#value))
     const again = this.#value.lanes.find(lane => lane.kind === 'replay')
     if (again) remember(this.world, this.#verdicts.beginReplay(), [{ after: 0, through: again.floor }])
@@ -336,6 +350,13 @@ export class OwnerModel {
   /** Takes back what older generations stored of the range. */
   *#clear(name: IntentName): Steps<void> {
     if (this.#intent(name).clearing === 0) return
+    while (this.#reversing) yield
+    this.#reversing = true
+    yield* this.#clearTables(name)
+    this.#reversing = false
+  }
+
+  *#clearTables(name: IntentName): Steps<void> {
     const { from, to, generation } = this.#intent(name)
     const scope = this.#scopeOfRows(this.#intent(name))
     const within = new Set(positionsOf(this.world, { from, to, ...scope }))
@@ -346,7 +367,7 @@ export class OwnerModel {
         const rows = this.world.rows.filter(row => row.table === table && older(row))
         const standing = new Map<string, number>()
         for (const row of rows) {
-          const key = `${row.sequence}/${row.generation}`
+          const key = `${row.sequence}/${row.generation}/${row.version}`
           standing.set(key, (standing.get(key) ?? 0) + row.sign)
         }
         if ([...standing.values()].every(sum => sum === 0)) break
@@ -370,9 +391,10 @@ export class OwnerModel {
     const name = `${token}.${[...parts].sort().join()}`
     const reverse = (): Row[] => {
       const counts = (row: Row): boolean =>
-        world.sum(table, row.sequence, other => other.generation === row.generation) > 0
+        world.sum(table, row.sequence, other => other.generation === row.generation && other.version === row.version) >
+        0
       const found = world.rows.filter(row => seen(row) && row.sign === 1 && counts(row))
-      const firsts = new Map(found.map(row => [`${row.sequence}/${row.generation}`, row]))
+      const firsts = new Map(found.map(row => [`${row.sequence}/${row.generation}/${row.version}`, row]))
       return [...firsts.values()].map(row => ({ ...row, sign: -1, part: name }))
     }
     const remove = (): Row[] => {
@@ -410,7 +432,8 @@ export class OwnerModel {
     const counted = positionsOf(this.world, { from: intent.from, to: intent.to, ...this.#scopeOfRows(intent) })
     const dropped = droppedBy(this.world, intent)
     const sequences = counted.filter(sequence => !dropped.has(sequence))
-    const which = (row: Row): boolean => row.generation === intent.generation && sequences.includes(row.sequence)
+    const which = (row: Row): boolean =>
+      row.generation === intent.generation && sequences.includes(row.sequence) && !row.moved
     yield
     switch (command) {
       case 'insert':

@@ -39,7 +39,8 @@ export function printsOf(world: World, range: WorldRange): Fingerprints {
 export function remember(world: World, window: RepeatWindow, ranges: readonly StoredRange[]): void {
   for (const { after, through, ...scope } of ranges) {
     for (const sequence of positionsOf(world, { from: after + 1, to: through, ...scope })) {
-      if (world.sum('events', sequence) <= 0) continue
+      const counted = world.mode.broken === 'moved rows not remembered' ? ({ moved }: Row) => !moved : undefined
+      if (world.sum('events', sequence, counted) <= 0) continue
       const list = printOf(world.ids[sequence - 1] as string)
       runsOf({ list, sequences: [sequence] }, (words, at) => !window.add(words, at))
     }
@@ -76,5 +77,8 @@ export function rowsOf(world: World, intent: Intent, table: Table, part: string)
   const dropped = droppedBy(world, intent)
   return positionsOf(world, intent)
     .filter(sequence => !dropped.has(sequence))
-    .map(sequence => ({ table, generation, sequence, id: world.ids[sequence - 1] as string, sign: 1, part }))
+    .map(sequence => {
+      const id = world.ids[sequence - 1] as string
+      return { table, generation, sequence, id, sign: 1, version: 0, home: '', moved: false, part }
+    })
 }

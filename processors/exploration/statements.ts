@@ -22,10 +22,11 @@ export function* send(
   { world, lease }: { readonly world: World; readonly lease: number },
   token: string,
   begin: () => readonly Row[],
+  together = 1,
 ): Generator<void, 'inserted' | 'unknown', void> {
   // The guard: an owner whose lease is old renews it first, and learns that it is gone.
   if (!world.mode.zombies && world.lease !== lease) throw new Gone()
-  const insert: Running = { token, begin, rows: [], stage: 'sent', answer: 'none' }
+  const insert: Running = { token, begin, together, rows: [], stage: 'sent', answer: 'none' }
   world.running.push(insert)
   for (;;) {
     yield

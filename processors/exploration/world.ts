@@ -4,6 +4,7 @@
 import { createHash } from 'node:crypto'
 import type { Cursor } from '../protocol.ts'
 import { freshCursor } from '../protocol.ts'
+import type { StagedMove } from './mover-model.ts'
 
 export type Table = 'texts' | 'events'
 /** By their share of the payloads. */
@@ -20,6 +21,9 @@ export type Broken =
   | 'nothing taken back before a replay'
   | 'rows of other organizations counted'
   | 'lanes not told apart by tokens'
+  | 'moves of what is under way'
+  | 'moves that arrive late'
+  | 'moved rows not remembered'
 
 /** How this world misbehaves. */
 export interface Mode {
@@ -41,6 +45,12 @@ export interface Row {
   readonly sequence: number
   readonly id: string
   readonly sign: number
+  /** Raised by each move of the row. */
+  readonly version: number
+  /** The conversation that it stands in. */
+  readonly home: string
+  /** Written by a move: not what the range's intent promised. */
+  readonly moved: boolean
   /** The part that holds it: merges rename parts. */
   readonly part: string
 }
@@ -49,6 +59,8 @@ export interface Running {
   readonly token: string
   /** What it does when it begins: the rows that it will make visible. */
   readonly begin: () => readonly Row[]
+  /** Rows that are there together or not at all, even where an insert is torn. */
+  readonly together: number
   rows: readonly Row[]
   stage: 'sent' | 'begun' | 'half' | 'visible' | 'ended'
   answer: 'none' | 'ok' | 'error'
@@ -63,12 +75,19 @@ export class World {
   log = new Set<string>()
   running: Running[] = []
   lease = 0
+  /** Moves under a smaller number copy nothing. */
+  fence = 0
+  /** What became known of the conversations of payloads. */
+  readonly homes = new Map<string, string>()
+  /** The move that is recorded, if one is. */
+  staged: readonly StagedMove[] = []
   steps = 0
   healed = 0
   splits = 0
   divisions = 0
   asides = 0
   replays = 0
+  moves = 0
   anew = 0
 
   constructor(seed: number, mode: Mode) {
@@ -103,7 +122,8 @@ export class World {
   fingerprint(): string {
     const { epoch: _epoch, owner: _owner, ...cursor } = this.cursor.value
     const rows = this.rows.map(
-      ({ table, sequence, generation, sign }) => `${table[0]}${sequence}.${generation}.${sign}`,
+      ({ table, sequence, generation, sign, version, home }) =>
+        `${table[0]}${sequence}.${generation}.${sign}.${version}${home}`,
     )
     const running = this.running.map(({ token, stage }) => `${token}${stage}`)
     const state = JSON.stringify([this.ids, cursor, rows.sort(), running.sort(), [...this.log].sort()])
@@ -139,16 +159,35 @@ export class World {
   }
 
   end(insert: Running, answer: 'ok' | 'error'): void {
-    if (insert.stage === 'half' && answer === 'error') this.rows.push(...insert.rows.slice(0, 1))
+    if (insert.stage === 'half' && answer === 'error') this.rows.push(...insert.rows.slice(0, insert.together))
     insert.stage = 'ended'
     insert.answer = answer
     this.running = this.running.filter(other => other !== insert)
   }
 
-  /** A merge: the same rows under another part's name. */
+  /** A merge: the same rows under another part's name, without those that their reversals cancel. */
   merge(): void {
     const part = `merged${this.steps}`
-    this.rows = this.rows.map(row => ({ ...row, part }))
+    const open = new Map<string, Row>()
+    const left = new Set(this.rows)
+    for (const row of this.rows) {
+      if (row.table !== 'events') continue
+      const key = `${row.sequence}/${row.generation}/${row.version}/${row.home}`
+      const other = open.get(key)
+      if (other === undefined || other.sign === row.sign) open.set(key, row)
+      else {
+        left.delete(row)
+        left.delete(other)
+        open.delete(key)
+      }
+    }
+    this.rows = [...left].map(row => ({ ...row, part }))
+  }
+
+  /** A span reveals, or reveals better, whose conversation a payload belongs to. */
+  reveal(): void {
+    const id = this.ids[Math.floor(this.random() * this.ids.length)] as string
+    this.homes.set(id, `session${Math.floor(this.random() * 3)}`)
   }
 
   /** kill -9 of the store: what runs is gone, with whatever it had done so far. */

@@ -132,7 +132,10 @@ async function repeats(store: Store, where: string, parameters: Parameters): Pro
   }))
 }
 
-/** Captures and texts have no sign: the same position twice is told, though reads show the latest only. */
+/**
+ * Captures and texts have no sign: the same position twice is told, though reads show the latest only. A capture may stand once more in
+ * the conversation that its trace was linked to.
+ */
 async function captures(
   store: Store,
   scope: VerifyScope,
@@ -144,6 +147,7 @@ async function captures(
     // Captures are not cut by time.
     const { sql, parameters } = table === 'sessions' ? ofOrganization(scope) : ofScope(scope)
     const where = `${sql} AND ${isSettled(settled)}`
+    const place = table === 'sessions' ? `${PLACE}, conversation_id` : PLACE
     const [total] = await store.read<{ rows: string }>(
       `SELECT toString(count()) AS rows FROM ${table} WHERE ${where}`,
       {
@@ -156,7 +160,7 @@ async function captures(
         const found = await store.read<{ organization: string; at: string; n: string }>(
           `SELECT organization, concat(toString(origin_partition), '-', toString(origin_sequence), '-', toString(origin_frame),
               '-', toString(origin_index)) AS at, toString(count()) AS n
-           FROM ${table} WHERE ${where} AND ${chunk} GROUP BY ${PLACE} HAVING count() > 1
+           FROM ${table} WHERE ${where} AND ${chunk} GROUP BY ${place} HAVING count() > 1
            ORDER BY ${PLACE} LIMIT ${NAMED_MAX}`,
           { parameters, settings: GENTLE },
         )

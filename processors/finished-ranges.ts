@@ -1,0 +1,90 @@
+// The BLOCKS stream -> the records of finished ranges in order, from a position on: what an owner has to look at.
+import { DeliverPolicy } from '@nats-io/jetstream'
+import { BLOCKS_STREAM } from '#proto/streams.ts'
+import type { BlockRecord } from './blocks.ts'
+import type { PartitionContext } from './context.ts'
+import { sleep } from './outage.ts'
+
+/** A record, and its place in the stream. */
+export interface PlacedRecord {
+  readonly position: number
+  readonly record: BlockRecord
+}
+
+/** Records that wait. */
+export interface FinishedRanges {
+  /** In order; whoever has dealt with the first ones takes them away. */
+  readonly waiting: PlacedRecord[]
+  /** Resolves when a record arrives, or after `ms`. */
+  changed(ms: number): Promise<void>
+}
+
+/** More than this is left in the stream until some have been taken away. */
+const WAITING_MAX = 4_000
+const PULL_MESSAGES = 500
+const RETRY_MS = 250
+
+/** Follows the stream behind `after`, until the partition's signal aborts. */
+export function followFinished({ shared, signal, log }: PartitionContext, after: number): FinishedRanges {
+  const waiting: PlacedRecord[] = []
+  let last = after
+  let wake: () => void = () => {}
+
+  const pull = async (): Promise<void> => {
+    const consumer = await shared.js.consumers.get(BLOCKS_STREAM, {
+      deliver_policy: DeliverPolicy.StartSequence,
+      opt_start_seq: last + 1,
+    })
+    const messages = await consumer.consume({ max_messages: PULL_MESSAGES })
+    const stop = (): void => messages.stop()
+    signal.addEventListener('abort', stop, { once: true })
+    if (signal.aborted) stop()
+    try {
+      for await (const message of messages) {
+        if (message.seq > last + 1 && last > 0) {
+          log.warn(
+            { from: last + 1, to: message.seq - 1 },
+            'records of finished ranges are gone: their traces stay where they are',
+          )
+        }
+        last = message.seq
+        waiting.push({ position: last, record: message.json<BlockRecord>() })
+        wake()
+        while (waiting.length >= WAITING_MAX && !signal.aborted) await sleep(RETRY_MS, signal)
+      }
+    } finally {
+      signal.removeEventListener('abort', stop)
+    }
+  }
+
+  void (async () => {
+    let told = false
+    while (!signal.aborted) {
+      try {
+        await pull()
+        told = false
+      } catch (error) {
+        if (!told && !signal.aborted) log.warn({ err: error }, 'finished ranges are not followed; trying again')
+        told = true
+      }
+      await sleep(RETRY_MS, signal)
+    }
+  })()
+
+  return {
+    waiting,
+    changed: ms =>
+      new Promise(resolve => {
+        const done = (): void => {
+          clearTimeout(timer)
+          signal.removeEventListener('abort', done)
+          wake = () => {}
+          resolve()
+        }
+        const timer = setTimeout(done, ms)
+        wake = done
+        signal.addEventListener('abort', done, { once: true })
+        if (signal.aborted) done()
+      }),
+  }
+}

@@ -1,0 +1,241 @@
+// The owner's look at finished ranges, of all partitions: when a link or a span without a conversation of its own has been stored,
+// rows of this partition may have to go home. What is looked at, and the move that is under way, stand in one key, written by
+// compare-and-set; looking twice does no harm.
+import { randomUUID } from 'node:crypto'
+import { movesKeyOf } from '#proto/streams.ts'
+import type { BlockRecord } from './blocks.ts'
+import type { PartitionContext } from './context.ts'
+import { insist } from './context.ts'
+import { compareAndSet, Lost as LostPartition, Stopped } from './cursor.ts'
+import type { Fence } from './fence.ts'
+import { type FinishedRanges, followFinished, type PlacedRecord } from './finished-ranges.ts'
+import { queryIdOf } from './insert.ts'
+import {
+  boundsOf,
+  copy,
+  copyCaptures,
+  countLost,
+  dropCaptures,
+  type LinkedTrace,
+  type Lost,
+  leftOf,
+  linkedTraces,
+  type Positions,
+  type Slice,
+  settledCondition,
+  stage,
+  stagedPairs,
+} from './moves.ts'
+import { Backoff, Outage, sleep } from './outage.ts'
+
+/** What stands in the partition's key. */
+export interface MoverState {
+  readonly version: 1
+  readonly owner: string
+  /** Every record up to here was looked at. */
+  readonly at: number
+  /** Pairs that are staged whole, and may be in `events` in part. */
+  readonly move: { readonly id: string; readonly pairs: number } | null
+}
+
+/** Between two rounds: what is revealed meanwhile moves together. */
+const ROUND_MS = 300
+/** Looks for the end of a range whose record is there already. */
+const LOOK_MS = 50
+const IDLE_MS = 5_000
+/** Spans and links that one round looks at, and traces of one move. */
+const ROUND_UNITS = 50_000
+const ROUND_RECORDS = 1_000
+const SLICE = 1_000
+/** Records without anything to do are passed in memory, and told now and then. */
+const TELL_RECORDS = 2_000
+
+/** Moves the rows of one partition until its signal aborts or it is drained. */
+export class Mover {
+  readonly #context: PartitionContext
+  readonly #fence: Fence
+  readonly #outage: Outage
+  #state: MoverState
+  #revision = 0
+  #told = 0
+
+  constructor(context: PartitionContext, fence: Fence) {
+    this.#context = context
+    this.#fence = fence
+    this.#outage = new Outage(context.log, 'moving rows')
+    this.#state = { version: 1, owner: context.cursor.value.owner, at: 0, move: null }
+  }
+
+  /** Runs until it is told to stop. @throws Lost, Stopped. */
+  async run(): Promise<void> {
+    await this.#open()
+    await this.#insist(() => this.#alone(() => this.#finish()))
+    const finished = followFinished(this.#context, this.#state.at)
+    while (!this.#context.draining()) {
+      this.#check()
+      const round = this.#next(finished)
+      if (round.length === 0) await finished.changed(finished.waiting.length > 0 ? LOOK_MS : IDLE_MS)
+      else {
+        const moved = await this.#look(round.map(({ record }) => record))
+        finished.waiting.splice(0, round.length)
+        await this.#pass((round.at(-1) as PlacedRecord).position, moved)
+        if (moved) await sleep(ROUND_MS, this.#context.signal)
+      }
+    }
+  }
+
+  /** The records of the next round, up to the first whose range is not finished in the cursor. */
+  #next({ waiting }: FinishedRanges): PlacedRecord[] {
+    let units = 0
+    const end = waiting.findIndex(({ record }, i) => {
+      units += (record.loose ?? 0) + (record.rows.links ?? 0)
+      return i === ROUND_RECORDS || units > ROUND_UNITS || this.#isOpen(record)
+    })
+    // One range is looked at however much it holds.
+    if (end === 0 && !this.#isOpen((waiting[0] as PlacedRecord).record)) return waiting.slice(0, 1)
+    return end === -1 ? waiting.slice() : waiting.slice(0, end)
+  }
+
+  /** Rows of a range may be moved once nobody comes back to count them. */
+  #isOpen(record: BlockRecord): boolean {
+    const { partition, cursor } = this.#context
+    if (record.partition !== partition || (record.loose ?? 0) === 0) return false
+    return cursor.value.intents.some(
+      ({ done, from, to, only, without }) =>
+        !done &&
+        from === record.from &&
+        to === record.to &&
+        String([only, '', without]) === String([record.only, '', record.without]),
+    )
+  }
+
+  /** True when there was something to look for. */
+  async #look(records: readonly BlockRecord[]): Promise<boolean> {
+    const { partition, settling } = this.#context
+    const links = joined(records.filter(record => (record.rows.links ?? 0) > 0))
+    const rows = joined(records.filter(record => record.partition === partition && (record.loose ?? 0) > 0))
+    if (links.length + rows.length === 0) return false
+    const traces = await this.#insist(() => linkedTraces(settling.store, { links, rows }))
+    for (let first = 0; first < traces.length; first += SLICE) {
+      const some = traces.slice(first, first + SLICE)
+      await this.#insist(() => this.#alone(() => this.#home(some)))
+    }
+    return true
+  }
+
+  /** Does it until it succeeds; between two tries others may take rows of this partition back. */
+  async #insist<T>(work: () => Promise<T>): Promise<T> {
+    const backoff = new Backoff()
+    for (;;) {
+      this.#check()
+      try {
+        const done = await work()
+        this.#outage.over()
+        return done
+      } catch (error) {
+        if (error instanceof Stopped || error instanceof LostPartition) throw error
+        this.#check()
+        this.#outage.failed(error)
+      }
+      await backoff.pause(this.#context.signal)
+    }
+  }
+
+  /** Nobody else takes rows of this partition back meanwhile. */
+  async #alone<T>(work: () => Promise<T>): Promise<T> {
+    const { settling, signal } = this.#context
+    const release = await settling.reversing.take(1, { urgent: false, entitled: false, signal })
+    return work().finally(release)
+  }
+
+  /** May be repeated from anywhere. */
+  async #home(traces: readonly LinkedTrace[]): Promise<void> {
+    await this.#finish()
+    const { partition, settling, signal, cursor } = this.#context
+    const { store, lease } = settling
+    const slice: Slice = { partition, traces, settled: settledCondition(cursor.value) }
+    const bounds = await boundsOf(store, slice)
+    if (bounds) {
+      await lease.fresh(signal)
+      await this.#stage({ ...slice, ...bounds })
+      await this.#finish()
+    }
+    await copyCaptures(store, slice)
+    await dropCaptures(store, slice)
+  }
+
+  /** Records a move of all that is not at home, once it is staged whole; what is staged in doubt is never copied. */
+  async #stage(lost: Lost): Promise<void> {
+    const { store } = this.#context.settling
+    const rows = await countLost(store, lost)
+    if (rows === 0) return
+    const id = randomUUID()
+    await stage(store, lost, id)
+    const pairs = await stagedPairs(store, id)
+    if (pairs !== rows) throw new Error(`move ${id} has ${pairs ?? 'broken'} pairs for ${rows} rows`)
+    await this.#write({ ...this.#state, move: { id, pairs } })
+  }
+
+  /** Copies the recorded move, if there is one, until nothing of it is left, and says so. */
+  async #finish(): Promise<void> {
+    const { move } = this.#state
+    if (!move) return
+    const { partition, settling, signal, log, shared } = this.#context
+    const { store, lease } = settling
+    while ((await leftOf(store, partition, move.id)) > 0) {
+      this.#check()
+      await lease.fresh(signal)
+      const { standing, token } = this.#fence
+      try {
+        await copy(store, { partition, move: move.id, standing, queryId: queryIdOf(store, token) })
+      } catch (error) {
+        // It may run, or arrive only now: nothing else happens to the rows before that is out of the question.
+        await this.#fence.raise()
+        throw error
+      }
+    }
+    await this.#write({ ...this.#state, move: null })
+    shared.metrics.moved.inc(move.pairs)
+    log.debug({ move: move.id, rows: move.pairs }, 'spans moved to the conversation of their trace')
+  }
+
+  // ---- the key ------------------------------------------------------------------------------------------------------------
+
+  /** Takes the key over, so that whatever an earlier owner still writes fails. */
+  async #open(): Promise<void> {
+    const { shared, partition, signal, streamOutage, cursor } = this.#context
+    const entry = await insist(streamOutage, signal, () => shared.cursors.get(movesKeyOf(partition)))
+    this.#revision = entry?.revision ?? 0
+    const found = entry?.operation === 'PUT' ? entry.json<MoverState>() : this.#state
+    await this.#write({ ...found, owner: `${cursor.value.owner}/${cursor.value.epoch}` })
+  }
+
+  async #pass(at: number, tell: boolean): Promise<void> {
+    this.#state = { ...this.#state, at }
+    if (tell || at - this.#told >= TELL_RECORDS) await this.#write(this.#state)
+  }
+
+  async #write(state: MoverState): Promise<void> {
+    const { shared, partition, signal, streamOutage: outage } = this.#context
+    const options = { kv: shared.cursors, partition, signal, outage }
+    this.#revision = await compareAndSet(options, movesKeyOf(partition), JSON.stringify(state), this.#revision)
+    this.#state = state
+    this.#told = state.at
+  }
+
+  #check(): void {
+    if (this.#context.signal.aborted || this.#context.draining()) throw new Stopped()
+  }
+}
+
+/** Positions of records, neighbours as one. */
+function joined(records: readonly BlockRecord[]): Positions[] {
+  const sorted = records.toSorted((a, b) => a.partition - b.partition || a.from - b.from)
+  const ranges: { partition: number; from: number; to: number }[] = []
+  for (const { partition, from, to } of sorted) {
+    const last = ranges.at(-1)
+    if (last && last.partition === partition && from <= last.to + 1) last.to = Math.max(last.to, to)
+    else ranges.push({ partition, from, to })
+  }
+  return ranges
+}

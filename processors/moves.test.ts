@@ -1,0 +1,281 @@
+// Spans whose conversation becomes known later, against real engines: whatever the order and whatever fails, every row counts once and
+// stands at home.
+import { randomUUID } from 'node:crypto'
+import t, { type Test } from 'tap'
+import { conversationIdOf } from '#proto/ids.ts'
+import type { Store } from '#store/client.ts'
+import { getReplay, requestReplay } from '#streams/replay.ts'
+import { eventually } from '#test/rig.ts'
+import type { Bench, TestSpan } from './fixture.ts'
+import { createBench, organization, own, publish, traceHex, tracesOf } from './fixture.ts'
+
+const PROJECTIONS = ['metrics_15m', 'metrics_daily', 'conversations_daily', 'conversations', 'users_daily', 'costs']
+
+const conversationOf = (session: string): string => conversationIdOf(organization, session)
+const standInOf = (trace: number): string => conversationOf(traceHex(trace))
+
+const sorted = (homes: Record<string, number>): Record<string, number> =>
+  Object.fromEntries(Object.entries(homes).sort(([a], [b]) => (a < b ? -1 : 1)))
+
+/** Rows by conversation; a conversation whose rows all went away is absent. */
+async function homesOf(store: Store, from = 'events', settings = ' SETTINGS optimize_use_projections = 0') {
+  const rows = await store.read<{ id: string; n: string }>(
+    `SELECT conversation_id AS id, sum(sign) AS n FROM ${from} GROUP BY conversation_id HAVING n != 0${settings}`,
+  )
+  return sorted(Object.fromEntries(rows.map(({ id, n }) => [id, Number(n)])))
+}
+
+/** Every sum over rows and over projections is `rows`, and the conversations of both are the same. */
+async function proves(t: Test, store: Store, homes: Record<string, number>, when: string): Promise<void> {
+  const rows = Object.values(homes).reduce((sum, n) => sum + n, 0)
+  const sums = await Promise.all(
+    PROJECTIONS.map(async name => {
+      const sql = `SELECT sumMerge(\`sum(sign)\`) AS n FROM mergeTreeProjection(currentDatabase(), 'events', '${name}')`
+      return [name, Number((await store.read<{ n: string }>(sql))[0]?.n)]
+    }),
+  )
+  t.strictSame(
+    Object.fromEntries(sums),
+    Object.fromEntries(PROJECTIONS.map(name => [name, rows])),
+    `projections, ${when}`,
+  )
+  t.strictSame(await homesOf(store), homes, `rows, ${when}`)
+  t.strictSame(await homesOf(store, 'events', ''), homes, `conversations, ${when}`)
+  const [folded] = await store.read<{ n: string; ids: string; loose: string }>(
+    'SELECT count() AS n, uniqExact(event_id) AS ids, countIf(provisional = 1) AS loose FROM events FINAL',
+  )
+  const loose = Object.entries(homes).filter(([id]) => standIns.has(id))
+  t.strictSame(
+    [Number(folded?.n), Number(folded?.ids), Number(folded?.loose)],
+    [rows, rows, loose.reduce((sum, [, n]) => sum + n, 0)],
+    `folded, ${when}`,
+  )
+}
+
+const standIns = new Set(Array.from({ length: 200 }, (_, i) => standInOf(i + 1)))
+
+/** Resolves when the rows stand in these conversations; then every number says so, before and after a merge. */
+async function shows(t: Test, bench: Bench, expected: Record<string, number>, merge = true): Promise<void> {
+  const { store } = bench.db
+  const homes = sorted(expected)
+  const wanted = JSON.stringify(homes)
+  await eventually(`rows in ${wanted}`, async () => JSON.stringify(await homesOf(store)) === wanted, 40_000)
+  await proves(t, store, homes, 'as it was written')
+  if (!merge) return
+  await store.command('OPTIMIZE TABLE events FINAL')
+  await proves(t, store, homes, 'merged')
+}
+
+const send = (bench: Bench, spans: readonly TestSpan[], partition = 0): Promise<number> =>
+  publish(bench, tracesOf(spans), partition)
+
+t.test('in whatever order spans come, in whatever partitions', async t => {
+  const bench = await createBench(t, { partitions: 2 })
+  const owners = [await own(t, bench), await own(t, bench, {}, 1)]
+  const [a, b] = [conversationOf('a'), conversationOf('b')]
+  // The children first, the root with the session last, in another partition.
+  await send(bench, [{ trace: 1, span: 2, parent: 1, afterMs: 1 }])
+  await send(bench, [{ trace: 1, span: 3, parent: 1, afterMs: 2, user: 'ada', attributes: { 'user.plan': 'pro' } }])
+  // Nothing ever says whose this is.
+  await send(bench, [{ trace: 2, span: 1 }])
+  await shows(t, bench, { [standInOf(1)]: 2, [standInOf(2)]: 1 }, false)
+  await send(bench, [{ trace: 1, span: 1, session: 'a' }], 1)
+  await shows(t, bench, { [a]: 3, [standInOf(2)]: 1 })
+  // What comes later goes home too, from either partition; what names a session of its own stays there.
+  await send(bench, [{ trace: 1, span: 4, parent: 1, afterMs: 3 }], 1)
+  await send(bench, [
+    { trace: 1, span: 5, parent: 2, afterMs: 4 },
+    { trace: 1, span: 6, parent: 2, afterMs: 5, session: 'b' },
+  ])
+  await shows(t, bench, { [a]: 5, [b]: 1, [standInOf(2)]: 1 })
+  const [captured] = await bench.db.store.read<{ user: string; plan: string }>(
+    `SELECT max(user_id) AS user, max(user_data['plan']) AS plan FROM sessions WHERE conversation_id = '${a}'`,
+  )
+  t.strictSame(captured, { user: 'ada', plan: 'pro' }, 'the conversation knows what was captured under the stand-in')
+  for (const owner of owners) await owner.stop()
+})
+
+t.test('a better link changes the home, a worse one does not, and arrival does not matter', async t => {
+  const bench = await createBench(t)
+  const { stop } = await own(t, bench)
+  const [child, root, late] = ['of a child', 'of the root', 'of a later child'].map(conversationOf)
+  await send(bench, [
+    { trace: 1, span: 3, parent: 2, afterMs: 9, user: 'ada' },
+    { trace: 1, span: 2, parent: 1, afterMs: 5, session: 'of a child' },
+  ])
+  await shows(t, bench, { [child as string]: 2 })
+  await send(bench, [{ trace: 1, span: 9, parent: 1, afterMs: 6, session: 'of a later child' }])
+  await send(bench, [{ trace: 1, span: 1, session: 'of the root' }])
+  await shows(t, bench, { [child as string]: 1, [late as string]: 1, [root as string]: 1 + 1 })
+  const users = await bench.db.store.read<{ id: string }>(
+    "SELECT DISTINCT conversation_id AS id FROM sessions WHERE user_id = 'ada' AND conversation_id IN {ids:Array(UUID)}",
+    { parameters: { ids: [child, root, late] as string[] } },
+  )
+  t.strictSame(users, [{ id: root }], 'the user went along')
+  await stop()
+})
+
+// ---- a store that lies, owners that vanish -------------------------------------------------------------------------------
+
+const STEPS = { stage: 'INSERT INTO corrections', copy: 'INSERT INTO events', captures: 'INSERT INTO sessions' }
+type Step = keyof typeof STEPS
+
+/** The store, with `spoil` called instead of each statement of a move. */
+function spoiled(store: Store, spoil: (send: () => Promise<void>, step: Step) => Promise<void>): Store {
+  return {
+    ...store,
+    command: (sql, options) => {
+      const step = (Object.keys(STEPS) as Step[]).find(one => sql.trimStart().startsWith(STEPS[one]))
+      const send = (): Promise<void> => store.command(sql, options)
+      return step ? spoil(send, step) : send()
+    },
+  }
+}
+
+/** Two spans of a new trace in a range each, whose home the second one tells; and what is at home when all is done. */
+function scenario(trace: number): { readonly first: TestSpan[]; readonly second: TestSpan[]; readonly home: string } {
+  const session = `session ${trace}`
+  const first = [
+    { trace, span: 2, parent: 1, afterMs: 1, user: 'ada' },
+    { trace, span: 3, parent: 1, afterMs: 2 },
+  ]
+  return { first, second: [{ trace, span: 1, session }], home: conversationOf(session) }
+}
+
+t.test('answers that are lost and statements that did nothing: every step is looked at', async t => {
+  const bench = await createBench(t)
+  let fault: (send: () => Promise<void>) => Promise<void> = send => send()
+  const done = new Set<Step>()
+  const liar = spoiled(bench.db.store, (send, step) => {
+    if (done.has(step)) return send()
+    done.add(step)
+    return fault(send)
+  })
+  const fail = (): never => {
+    throw new Error('connection lost')
+  }
+  const faults: Record<string, typeof fault> = {
+    'not sent': async () => fail(),
+    'nothing done, answered well': async () => {},
+    'answer lost': async send => {
+      await send()
+      fail()
+    },
+    'done and merged, answer lost': async send => {
+      await send()
+      await bench.db.store.command('OPTIMIZE TABLE events FINAL')
+      fail()
+    },
+  }
+  const { stop } = await own(t, bench, { store: liar })
+  const homes: Record<string, number> = {}
+  for (const [i, [name, make]] of Object.entries(faults).entries()) {
+    const { first, second, home } = scenario(i + 1)
+    await send(bench, first)
+    await eventually('the children are stored', async () => (await homesOf(bench.db.store))[standInOf(i + 1)] === 2)
+    done.clear()
+    fault = make
+    await send(bench, second)
+    homes[home] = 3
+    await shows(t, bench, homes, false)
+    await eventually(`${name}: every step was hit`, () => done.size === Object.keys(STEPS).length)
+  }
+  await stop()
+})
+
+t.test('an owner that vanishes at any step leaves what the next one completes', async t => {
+  const bench = await createBench(t)
+  const homes: Record<string, number> = {}
+  let trace = 0
+  for (const step of Object.keys(STEPS) as Step[]) {
+    for (const arrives of [false, true]) {
+      const { first, second, home } = scenario(++trace)
+      const before = await own(t, bench)
+      await send(bench, first)
+      const standIn = standInOf(trace)
+      await eventually('the children are stored', async () => (await homesOf(bench.db.store))[standIn] === 2)
+      await before.stop()
+      const { promise: there, resolve: reached } = Promise.withResolvers<void>()
+      // From this step on the store never answers.
+      const silent = spoiled(bench.db.store, async (send, at) => {
+        if (at !== step) return send()
+        if (arrives) await send()
+        reached()
+        return new Promise(() => {})
+      })
+      const dying = await own(t, bench, { store: silent })
+      await send(bench, second)
+      homes[home] = 3
+      await there
+      await Promise.race([dying.crash(), new Promise(resolve => setTimeout(resolve, 500))])
+      await dying.lease.release()
+      await bench.db.store.command('OPTIMIZE TABLE events FINAL')
+      const next = await own(t, bench)
+      t.comment(`${step}, ${arrives ? 'done' : 'not done'}`)
+      await shows(t, bench, homes, false)
+      await next.stop()
+    }
+  }
+  const orphans = await bench.db.store.read<{ n: string }>(
+    'SELECT count() AS n FROM (SELECT move_id FROM corrections GROUP BY move_id HAVING sum(sign) != 0)',
+  )
+  t.same(orphans, [{ n: '0' }], 'whatever was staged was staged in pairs')
+})
+
+t.test('a statement of an owner that was overtaken moves nothing', async t => {
+  const bench = await createBench(t)
+  const { first, second, home } = scenario(1)
+  let late: (() => Promise<void>) | undefined
+  const { promise: there, resolve: reached } = Promise.withResolvers<void>()
+  const silent = spoiled(bench.db.store, (send, at) => {
+    if (at !== 'copy') return send()
+    late = send
+    reached()
+    return new Promise(() => {})
+  })
+  const dying = await own(t, bench, { store: silent })
+  await send(bench, first)
+  await send(bench, second)
+  await there
+  await Promise.race([dying.crash(), new Promise(resolve => setTimeout(resolve, 500))])
+  await dying.lease.release()
+  const next = await own(t, bench)
+  await shows(t, bench, { [home]: 3 }, false)
+  await late?.()
+  await shows(t, bench, { [home]: 3 })
+  await next.stop()
+})
+
+t.test('moved spans that come again are repeats for the next owner, and a replay brings them home anew', async t => {
+  const bench = await createBench(t)
+  const { first, second, home } = scenario(1)
+  const before = await own(t, bench)
+  await send(bench, first)
+  const last = await send(bench, second)
+  await shows(t, bench, { [home]: 3 })
+  await before.stop()
+  const next = await own(t, bench)
+  await send(bench, [...first, { trace: 1, span: 4, parent: 1, afterMs: 3 }])
+  await shows(t, bench, { [home]: 4 })
+  t.match(await requestReplay(bench.buckets.cursors, 0, { from: 1, to: last }), { asked: true })
+  const ended = async (): Promise<boolean> => (await getReplay(bench.buckets.cursors, 0))?.record.state === 'done'
+  await eventually('the replay has ended', ended, 60_000)
+  await shows(t, bench, { [home]: 4 })
+  const generations = await bench.db.store.read<{ g: number }>(
+    `SELECT DISTINCT origin_generation AS g FROM events FINAL WHERE origin_sequence <= ${last}`,
+  )
+  t.equal(generations.length, 1, 'all of them were read again')
+  await next.stop()
+})
+
+t.test('another organization with the same trace id is nobody to it', async t => {
+  const bench = await createBench(t)
+  const { stop } = await own(t, bench)
+  const other = randomUUID()
+  standIns.add(conversationIdOf(other, traceHex(1)))
+  await publish(bench, tracesOf([{ trace: 1, span: 2, parent: 1 }], other))
+  await send(bench, [{ trace: 1, span: 3, parent: 1 }])
+  await send(bench, [{ trace: 1, span: 1, session: 'mine' }])
+  await shows(t, bench, { [conversationOf('mine')]: 2, [conversationIdOf(other, traceHex(1))]: 1 })
+  await stop()
+})

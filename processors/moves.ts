@@ -1,0 +1,259 @@
+// Brings rows home: spans of traces of which a link says whose conversation they are, of one partition, by its owner alone.
+//
+// A row's move is a pair: its reversal, and the same row at home under the next version. Pairs are staged in `corrections` under an
+// id of their own, counted, recorded, and copied to `events` where the row still counts. Both rows of a pair go to one part, so
+// they are there together or not at all; what is copied no longer counts, so every step may be repeated. Texts stay where they are.
+import type { Store } from '#store/client.ts'
+import { ONE_BLOCK, scopeConditions } from './insert.ts'
+import { openRanges, type StoredRange, storedRanges } from './lanes.ts'
+import type { Cursor } from './protocol.ts'
+
+/** Positions of a partition, both ends inclusive. */
+export interface Positions {
+  readonly partition: number
+  readonly from: number
+  readonly to: number
+}
+
+/** A trace of which a link is known. */
+export interface LinkedTrace {
+  readonly organization: string
+  readonly trace: string
+  /** The conversation of its spans that name none. */
+  readonly provisional: string
+  readonly home: string
+  /** All that links say. */
+  readonly linked: readonly string[]
+}
+
+/** Which link of a trace counts: the least. */
+const RANK = '(depth, started_at, span_id)'
+const POSITION = 'origin_generation, origin_sequence, origin_frame, origin_index'
+const WRITING = `${POSITION}, version`
+/** Of versions: which move of the row it is. Rows of spans have 0 there when they are first written. */
+const MOVES_MASK = 4_294_967_295
+/** Longer than any statement over a slice of traces. */
+const TEXT_MAX = 16 * 1024 * 1024
+
+const SETTINGS = {
+  ...ONE_BLOCK,
+  insert_deduplicate: 0,
+  max_execution_time: 30,
+  max_query_size: String(TEXT_MAX),
+  optimize_use_projections: 0 as const,
+  wait_end_of_query: 1,
+} as const
+const READ_SETTINGS = { max_query_size: String(TEXT_MAX) } as const
+
+const list = (ids: Iterable<string>): string => [...new Set(ids)].map(id => `'${id}'`).join()
+
+const within = (ranges: readonly Positions[]): string =>
+  ranges
+    .map(({ partition, from, to }) => `origin_partition = ${partition} AND origin_sequence BETWEEN ${from} AND ${to}`)
+    .join(' OR ')
+
+/** Traces that a link of `links` or a row of `rows` touches, and of which a link is known. @throws when the store is away. */
+export function linkedTraces(
+  store: Store,
+  { links, rows }: { readonly links: readonly Positions[]; readonly rows: readonly Positions[] },
+): Promise<LinkedTrace[]> {
+  const touched = [
+    ...(links.length > 0 ? [`SELECT organization, trace_id FROM links WHERE ${within(links)}`] : []),
+    ...(rows.length > 0
+      ? [`SELECT organization, trace_id FROM events WHERE (${within(rows)}) AND provisional = 1 AND sign = 1`]
+      : []),
+  ]
+  const sql = `
+    SELECT organization, trace_id AS trace, any(provisional_id) AS provisional, argMin(conversation_id, ${RANK}) AS home,
+      groupUniqArray(conversation_id) AS linked
+    FROM links WHERE (organization, trace_id) IN (${touched.join(' UNION ALL ')})
+    GROUP BY organization, trace_id`
+  return store.read<LinkedTrace>(sql, { settings: READ_SETTINGS })
+}
+
+/**
+ * Condition on rows of a partition that nobody is about to store, to count or to take back: of finished ranges, and of none that is
+ * read again. An owner that finds an intent counts the rows that it promised, and a merge would hide those that were moved.
+ */
+export function settledCondition(cursor: Cursor): string {
+  const sql = ({ after, through, ...scope }: StoredRange): string =>
+    [
+      `origin_sequence > ${after}`,
+      ...(Number.isFinite(through) ? [`origin_sequence <= ${through}`] : []),
+      ...scopeConditions(scope),
+    ].join(' AND ')
+  const stored = storedRanges(cursor).map(range => `(${sql(range)})`)
+  const open = openRanges(cursor).map(range => ` AND NOT (${sql(range)})`)
+  return stored.length === 0 ? '0' : `(${stored.join(' OR ')})${open.join('')}`
+}
+
+/** What the statements about a slice of traces need. */
+export interface Slice {
+  readonly partition: number
+  readonly traces: readonly LinkedTrace[]
+  /** settledCondition */
+  readonly settled: string
+}
+
+/** Conversations in which rows of the traces may stand that are not at home. */
+const elsewhere = (traces: readonly LinkedTrace[]): string[] =>
+  traces.flatMap(({ provisional, home, linked }) => [provisional, ...linked.filter(id => id !== home)])
+
+const ofTraces = (traces: readonly LinkedTrace[]): string =>
+  `organization IN (${list(traces.map(one => one.organization))}) AND trace_id IN (${list(traces.map(one => one.trace))})`
+
+const homesSql = (traces: readonly LinkedTrace[]): string => `
+    SELECT organization AS of_organization, trace_id AS of_trace, any(provisional_id) AS stand_in,
+      argMin(conversation_id, ${RANK}) AS home, argMin(session_id, ${RANK}) AS home_session
+    FROM links WHERE ${ofTraces(traces)}
+    GROUP BY organization, trace_id`
+
+/** Between which instants rows may stand that are not at home; undefined when there are none. @throws when the store is away. */
+export async function boundsOf(
+  store: Store,
+  { traces }: Slice,
+): Promise<{ readonly first: string; readonly last: string } | undefined> {
+  const sql = `
+    SELECT toUnixTimestamp64Nano(min(first_of)) AS first, toUnixTimestamp64Nano(max(last_of)) AS last
+    FROM (
+      SELECT conversation_id, min(ts) AS first_of, max(ts) AS last_of FROM events
+      WHERE organization IN (${list(traces.map(one => one.organization))}) AND conversation_id IN (${list(elsewhere(traces))})
+      GROUP BY organization, conversation_id
+      HAVING sum(sign) > 0)
+    HAVING count() > 0`
+  const [row] = await store.read<{ first: string; last: string }>(sql, { settings: READ_SETTINGS })
+  return row
+}
+
+/** Where rows of a slice may stand that are not at home, and between which instants. */
+export type Lost = Slice & { readonly first: string; readonly last: string }
+
+/** Rows that are not at home, with their home. */
+function lostSql({ partition, traces, settled, first, last }: Lost): string {
+  const rows = `origin_partition = ${partition} AND source = 'otlp' AND ${ofTraces(traces)}
+      AND conversation_id IN (${list(elsewhere(traces))})
+      AND ts >= fromUnixTimestamp64Nano(${first}, 'UTC') AND ts <= fromUnixTimestamp64Nano(${last}, 'UTC')
+      AND (provisional = 1 OR bitAnd(version, ${MOVES_MASK}) > 0) AND ${settled}`
+  return `
+      SELECT standing.*, homes.home AS home, homes.home_session AS home_session
+      FROM (
+        SELECT * FROM events
+        WHERE ${rows} AND sign = 1
+          AND (${WRITING}) IN (SELECT ${WRITING} FROM events WHERE ${rows} GROUP BY ${WRITING} HAVING sum(sign) > 0)
+        LIMIT 1 BY ${WRITING}) AS standing
+      INNER JOIN (${homesSql(traces)}) AS homes
+        ON standing.organization = homes.of_organization AND standing.trace_id = homes.of_trace
+      WHERE standing.conversation_id != homes.home OR standing.provisional = 1`
+}
+
+/** How many rows are not at home. @throws when the store is away. */
+export async function countLost(store: Store, lost: Lost): Promise<number> {
+  const sql = `SELECT count() AS n FROM (${lostSql(lost)})`
+  const settings = { ...READ_SETTINGS, optimize_use_projections: 0 as const }
+  const [row] = await store.read<{ n: string }>(sql, { settings })
+  return Number(row?.n)
+}
+
+/** Writes the pairs of everything that is not at home to `corrections`, under `move`. @throws when the outcome is unknown. */
+export async function stage(store: Store, lost: Lost, move: string): Promise<void> {
+  const sql = `
+    INSERT INTO corrections
+    SELECT * EXCEPT (home, home_session, way) REPLACE (
+      if(way = 1, home, conversation_id) AS conversation_id,
+      if(way = 1, home_session, session_id) AS session_id,
+      if(way = 1, 0, provisional) AS provisional,
+      toUUID('${move}') AS move_id,
+      version + (way = 1) AS version,
+      toInt8(way) AS sign)
+    FROM (SELECT *, arrayJoin([-1, 1]) AS way FROM (${lostSql(lost)}))`
+  await store.command(sql, { settings: SETTINGS })
+}
+
+/** Pairs that a move has staged; null when they are not whole. @throws when the store is away. */
+export async function stagedPairs(store: Store, move: string): Promise<number | null> {
+  const [row] = await store.read<{ n: string; left: string; positions: string }>(
+    `SELECT count() AS n, sum(sign) AS left, uniqExact(${POSITION}) AS positions FROM corrections WHERE move_id = '${move}'`,
+  )
+  const pairs = Number(row?.positions ?? 0)
+  return Number(row?.n) === 2 * pairs && Number(row?.left) === 0 ? pairs : null
+}
+
+/** Writings that a move takes from where they stand and that still count there. */
+const countingSql = (partition: number, move: string): string => {
+  const staged = `FROM corrections WHERE move_id = '${move}'`
+  return `
+      SELECT ${WRITING} FROM events
+      WHERE origin_partition = ${partition}
+        AND organization IN (SELECT DISTINCT organization ${staged})
+        AND conversation_id IN (SELECT DISTINCT conversation_id ${staged} AND sign = -1)
+        AND ts >= (SELECT min(ts) ${staged}) AND ts <= (SELECT max(ts) ${staged})
+        AND (${WRITING}) IN (SELECT ${WRITING} ${staged} AND sign = -1)
+      GROUP BY ${WRITING} HAVING sum(sign) > 0`
+}
+
+/** Pairs of a move that are not in `events` yet. @throws when the store is away. */
+export async function leftOf(store: Store, partition: number, move: string): Promise<number> {
+  const sql = `SELECT count() AS n FROM (${countingSql(partition, move)})`
+  const [row] = await store.read<{ n: string }>(sql, { settings: { optimize_use_projections: 0 as const } })
+  return Number(row?.n)
+}
+
+/** Copies what is left of a move, while `standing` holds. @throws when the outcome is unknown. */
+export async function copy(
+  store: Store,
+  { partition, move, standing, queryId }: { partition: number; move: string; standing: string; queryId: string },
+): Promise<void> {
+  const taken = `SELECT ${POSITION} FROM corrections
+      WHERE move_id = '${move}' AND sign = -1 AND (${WRITING}) IN (${countingSql(partition, move)})`
+  const sql = `
+    INSERT INTO events
+    SELECT * FROM corrections WHERE move_id = '${move}' AND (${POSITION}) IN (${taken}) AND ${standing}`
+  await store.command(sql, { settings: SETTINGS, queryId })
+}
+
+/**
+ * Lets the conversation of a trace know what was captured under its stand-in: the user that a span names, and traits. Captures have
+ * no sign; one that stands twice says the same. @throws when the outcome is unknown.
+ */
+export async function copyCaptures(store: Store, { partition, traces, settled }: Slice): Promise<number> {
+  const organizations = `organization IN (${list(traces.map(one => one.organization))})`
+  const standIns = list(traces.filter(one => one.provisional !== one.home).map(one => one.provisional))
+  if (standIns === '') return 0
+  const there = `SELECT organization, conversation_id, ${POSITION} FROM sessions
+      WHERE ${organizations} AND conversation_id IN (${list(traces.map(one => one.home))}) AND origin_partition = ${partition}`
+  const missing = `
+    FROM (SELECT * FROM sessions
+      WHERE ${organizations} AND conversation_id IN (${standIns}) AND source = 'otlp' AND origin_partition = ${partition}
+        AND ${settled}) AS captured
+    INNER JOIN (${homesSql(traces)}) AS homes
+      ON captured.organization = homes.of_organization AND captured.conversation_id = homes.stand_in
+    WHERE (captured.organization, homes.home, ${POSITION}) NOT IN (${there})`
+  const [row] = await store.read<{ n: string }>(`SELECT count() AS n ${missing}`, { settings: READ_SETTINGS })
+  if (Number(row?.n) === 0) return 0
+  const sql = `
+    INSERT INTO sessions
+    SELECT * EXCEPT (home, home_session) REPLACE (home AS conversation_id, home_session AS session_id)
+    FROM (SELECT captured.*, homes.home AS home, homes.home_session AS home_session ${missing})`
+  await store.command(sql, { settings: SETTINGS })
+  return Number(row?.n)
+}
+
+/** Takes back what `copyCaptures` wrote for homes that are none any more; mostly nothing. @throws when the outcome is unknown. */
+export async function dropCaptures(store: Store, { partition, traces }: Slice): Promise<void> {
+  const moved = traces.filter(({ linked }) => linked.length > 1)
+  const condition = moved
+    .map(({ organization, provisional, home, linked }) => {
+      const former = linked.filter(id => id !== home && id !== provisional)
+      if (former.length === 0) return '0'
+      return `(organization = '${organization}' AND conversation_id IN (${list(former)}) AND (${POSITION}) IN (
+        SELECT ${POSITION} FROM sessions
+        WHERE organization = '${organization}' AND conversation_id = '${provisional}' AND origin_partition = ${partition}))`
+    })
+    .filter(one => one !== '0')
+  for (const one of condition) {
+    const where = `origin_partition = ${partition} AND source = 'otlp' AND ${one}`
+    const [row] = await store.read<{ n: string }>(`SELECT count() AS n FROM sessions WHERE ${where}`)
+    if (Number(row?.n) === 0) continue
+    await store.command(`ALTER TABLE sessions DELETE WHERE ${where}`, { settings: { mutations_sync: '2' } })
+  }
+}
