@@ -1,12 +1,13 @@
-// What becomes known later, through real processes: a session captured again, and an event before its session. Lists, groups and filters
-// say what is known now, and no event is written again.
+// What becomes known later, through real processes: a session captured again, an event before its session, a trace whose root names the
+// session last. Lists, groups, filters and look-ups say what is known now, and no conversation is listed twice.
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
 import type { ConversationRow, UserStoriesResponse } from '#proto/dashboard/user-stories.ts'
+import { conversationIdOf } from '#proto/ids.ts'
 import { post } from '#test/http.ts'
 import { eventually, startSystem } from '#test/rig.ts'
 
-const system = await startSystem(t, { env: { PARLEY_UNKNOWN_SESSION: 'create' } })
+const system = await startSystem(t, { processors: 2, env: { PARLEY_UNKNOWN_SESSION: 'create' } })
 const org = { 'x-org-id': system.organization }
 
 async function stories(body: object): Promise<UserStoriesResponse> {
@@ -76,4 +77,51 @@ t.test('events that come before their session belong to it', async t => {
   await capture('session', { session_id, user_data: { user_id: 'lin' } })
   await eventually('its user is known', async () => (await listed())?.user_id === 'lin')
   t.strictSame(await idsOf({ search_field: 'user_id', search_value: 'lin' }), [session_id])
+})
+
+t.test('a trace whose root comes last and names the session: shown at once, then at home, once', async t => {
+  const [traceId, session] = [randomUUID().replaceAll('-', ''), `trip ${randomUUID()}`]
+  const [standIn, home] = [traceId, session].map(name => conversationIdOf(system.organization, name))
+  const startMs = Date.now() - 10_000
+  const send = async (spanId: string, fields: object, values: Record<string, string>): Promise<void> => {
+    const attributes = Object.entries(values).map(([key, stringValue]) => ({ key, value: { stringValue } }))
+    const times = { startTimeUnixNano: `${startMs}000000`, endTimeUnixNano: `${startMs + 900}000000` }
+    const span = { traceId, spanId, name: 'invoke_agent planner', ...times, ...fields, attributes }
+    const body = { resourceSpans: [{ scopeSpans: [{ spans: [span] }] }] }
+    const { status } = await post(`${system.otelUrl}/v1/traces`, body, { 'X-Service-Org-ID': system.organization })
+    if (status !== 200) throw new Error(`answered ${status}`)
+  }
+  const root = '00000000000000aa'
+  const child = { parentSpanId: root }
+  await send('00000000000000ab', child, {
+    'user.id': 'emmy',
+    'user.plan': 'solo',
+    input: 'plan a trip',
+    output: 'done',
+  })
+  const listed = async (id: string | undefined) => (await list()).find(({ conversation_id }) => conversation_id === id)
+  t.match(await eventually('the trace is shown', () => listed(standIn)), {
+    ...{ provisional: true, user_id: 'emmy', message_count: 1, original_conversation_id: traceId },
+  })
+  const before = (await list()).length
+  await send(root, {}, { 'session.id': session, input: 'from the root', output: 'all done' })
+  const settled = async () => {
+    const row = await listed(home)
+    return row?.message_count === 2 && row.user_id === 'emmy' ? row : undefined
+  }
+  const row = await eventually('the trace is at home', settled, 30_000)
+  t.notOk('provisional' in row)
+  t.match(row, { original_conversation_id: session, user_data: { plan: 'solo' }, duration_ms: 0 })
+  t.equal((await list()).length, before, 'the stand-in is gone')
+  await send('00000000000000ac', child, { input: 'late', output: 'too' })
+  await eventually('what comes later goes there too', async () => (await listed(home))?.message_count === 3, 30_000)
+  await eventually('and stands nowhere else', async () => (await listed(standIn)) === undefined, 30_000)
+  t.strictSame(await idsOf({ metadata_filters: [{ key: 'plan', value: 'solo' }] }), [home])
+  const { body } = await post<{ messages: { input: string }[] }>(
+    `${system.queryUrl}/dashboard/api/conversation-messages`,
+    { conversation_id: home },
+    { 'x-api-key': system.apiKey },
+  )
+  const inputs = body.messages.map(({ input }) => input).sort()
+  t.strictSame(inputs, ['from the root', 'late', 'plan a trip'], 'texts stayed readable')
 })

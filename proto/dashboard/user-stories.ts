@@ -76,6 +76,8 @@ export const ConversationRow = Type.Object({
   violations: Type.Array(TagRef),
   cost_metadata: Type.Array(CostMetadata),
   has_audio: Type.Boolean(),
+  /** Spans of a trace that names no session, until one does: the conversation will then be another one. */
+  provisional: Type.Optional(Type.Literal(true)),
   events: Type.Array(ConversationEvent),
 })
 export type ConversationRow = Static<typeof ConversationRow>

@@ -11,6 +11,8 @@ export interface ConversationFacts {
   readonly session_id: string
   /** Of its events, for conversations whose captures name no user; else ''. */
   readonly user_id: string
+  /** 1 = a trace's stand-in: nothing has said yet whose conversation it is. */
+  readonly provisional: 0 | 1
   readonly first: string
   readonly last: string
   readonly events: number
@@ -58,6 +60,7 @@ const FACTS_SQL = `
     conversation_id,
     max(session_id) AS session_id,
     max(user_id) AS user_id,
+    max(provisional) AS provisional,
     min(ts) AS first,
     max(ts) AS last,
     toUInt32(count()) AS events,

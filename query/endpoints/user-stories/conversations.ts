@@ -71,6 +71,7 @@ function conversationRow(
     intents: [],
     violations: [],
     has_audio: (session?.recording_url ?? '') !== '',
+    ...(facts.provisional === 1 ? { provisional: true as const } : {}),
   }
 }
 
