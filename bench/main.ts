@@ -8,6 +8,7 @@ import { idle } from './cases/idle.ts'
 import { ingest } from './cases/ingest.ts'
 import { ingestMemory } from './cases/ingest-memory.ts'
 import { kills } from './cases/kills.ts'
+import { late } from './cases/late.ts'
 import { processing } from './cases/process.ts'
 import { scan } from './cases/scan.ts'
 import { scanFuzz } from './cases/scan-fuzz.ts'
@@ -32,6 +33,10 @@ const cases: Readonly<Record<string, { about: string; run: (args: readonly strin
     run: handOver,
   },
   idle: { about: 'memory and CPU of the running, idle instance', run: idle },
+  late: {
+    about: 'traces whose roots come last: until every span is at home; --traces (20000), --spans (10), --kills (0)',
+    run: late,
+  },
   process: {
     about: 'from bytes to rows: parley, the ordinary design, the engine alone; --rounds (5), --only <pattern>',
     run: processing,
