@@ -40,6 +40,7 @@ export class Ledger {
   readonly organizations = new Set<string>()
   readonly events = new Map<string, number>()
   readonly texts = new Map<string, number>()
+  readonly links = new Map<string, number>()
   readonly sessions = new Map<string, number>()
   /** Payloads that are dead letters, units that were there before, and all units. */
   dead = 0
@@ -65,6 +66,7 @@ export class Ledger {
       }
       for (const row of unit.events) count(this.events, row.event_id)
       for (const row of unit.texts) count(this.texts, row.event_id)
+      for (const row of unit.links ?? []) count(this.links, row.trace_id)
       for (const row of unit.sessions) count(this.sessions, row.conversation_id)
     }
     return true
@@ -98,6 +100,7 @@ export async function differences(store: Store, ledger: Ledger): Promise<Differe
   const tables = [
     ['events', 'event_id', 'sum(sign)', ledger.events],
     ['texts', 'event_id', 'count()', ledger.texts],
+    ['links', 'trace_id', 'count()', ledger.links],
     ['sessions', 'conversation_id', 'count()', ledger.sessions],
   ] as const
   for (const [table, id, n, expected] of tables) {
