@@ -73,14 +73,16 @@ function parley({ bytes, ends }: Question): Pick<Answer, 'blocks' | 'events'> {
 }
 
 async function ordinary({ bytes, ends, url }: Question, database: string): Promise<Pick<Answer, 'blocks' | 'events'>> {
-  const rows: Record<(typeof blockTables)[number], object[]> = { sessions: [], texts: [], events: [] }
+  const rows: Record<(typeof blockTables)[number], object[]> = {
+    ...{ links: [], sessions: [], texts: [], events: [] },
+  }
   let start = 0
   for (const [message, end] of ends.entries()) {
     for (const [frame, body] of readEnvelope(bytes.subarray(start, end)).entries()) {
       const at = { origin_partition: 0, origin_generation: 1, origin_sequence: message + 1, origin_frame: frame }
       for (const unit of ordinaryUnits(body)) {
         for (const table of blockTables) {
-          for (const row of unit[table]) rows[table].push({ ...row, ...at, origin_index: rows[table].length })
+          for (const row of unit[table] ?? []) rows[table].push({ ...row, ...at, origin_index: rows[table].length })
         }
       }
     }

@@ -73,7 +73,7 @@ async function contest(rig: Rig, batch: Batch, rounds: number): Promise<void> {
   let events = 0
   for (let round = 0; round <= rounds; round++) {
     for (const contender of contenders) {
-      for (const name of ['sessions', 'texts', 'events']) {
+      for (const name of ['links', 'sessions', 'texts', 'events']) {
         await rig.databases[contender].store.command(`TRUNCATE TABLE ${name}`)
       }
       const made = await (contender === 'engine' ? engineRound(rig, events) : nodeRound(rig, contender, batch, round))

@@ -72,7 +72,12 @@ export async function startKillSystem(t: Teardown): Promise<KillSystem> {
     }
     const last = records.sort((a, b) => a.generation - b.generation).at(-1)
     const sum = (of: ReadonlyMap<string, number>): number => [...of.values()].reduce((a, b) => a + b, 0)
-    const expected = { sessions: sum(ledger.sessions), texts: sum(ledger.texts), links: sum(ledger.links), events: sum(ledger.events) }
+    const expected = {
+      sessions: sum(ledger.sessions),
+      texts: sum(ledger.texts),
+      links: sum(ledger.links),
+      events: sum(ledger.events),
+    }
     const said = [
       [`${letters} dead letters`, `${ledger.dead} dead letters`],
       [JSON.stringify(last?.rows), JSON.stringify(expected)],
