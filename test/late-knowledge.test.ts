@@ -107,11 +107,11 @@ t.test('a trace whose root comes last and names the session: shown at once, then
   await send(root, {}, { 'session.id': session, input: 'from the root', output: 'all done' })
   const settled = async () => {
     const row = await listed(home)
-    return row?.message_count === 2 && row.user_id === 'emmy' ? row : undefined
+    return row?.message_count === 2 && row.user_id === 'emmy' && row.user_data.plan === 'solo' ? row : undefined
   }
   const row = await eventually('the trace is at home', settled, 30_000)
   t.notOk('provisional' in row)
-  t.match(row, { original_conversation_id: session, user_data: { plan: 'solo' }, duration_ms: 0 })
+  t.match(row, { original_conversation_id: session, duration_ms: 0 })
   t.equal((await list()).length, before, 'the stand-in is gone')
   await send('00000000000000ac', child, { input: 'late', output: 'too' })
   await eventually('what comes later goes there too', async () => (await listed(home))?.message_count === 3, 30_000)

@@ -326,7 +326,7 @@ export async function createTenant(
 }
 
 /**
- * Asks until `probe` gives something other than undefined or false; fails with `what` after a multiple of `timeoutMs`, and not before
+ * Asks until `probe` gives something other than undefined, null or false; fails with `what` after a multiple of `timeoutMs`, and not before
  * it was asked several times: a machine that pauses may use up any time between two questions. A probe that throws is asked again
  * too (what it asks may be down for the moment); its last error becomes the cause.
  */
@@ -334,13 +334,13 @@ export async function eventually<T>(
   what: string,
   probe: () => T | Promise<T>,
   timeoutMs = 15_000,
-): Promise<Exclude<T, undefined | false>> {
+): Promise<Exclude<T, undefined | null | false>> {
   const deadline = performance.now() + PATIENCE * timeoutMs
   let cause: unknown
   for (let asked = 0; asked < ASKED_MIN || performance.now() < deadline; asked++) {
     try {
       const value = await probe()
-      if (value !== undefined && value !== false) return value as Exclude<T, undefined | false>
+      if (value !== undefined && value !== null && value !== false) return value as Exclude<T, undefined | null | false>
       cause = undefined
     } catch (error) {
       cause = error

@@ -152,7 +152,7 @@ t.test('an API key is shown once, lives as long as it should, and is listed with
     body.api_keys.find(key => key.id === id)
   const used = await eventually('the note of its use', async () => {
     const { body } = await ask('GET', path, here)
-    return ofId(body, plain.body.id)?.last_used_at && body
+    return ofId(body, plain.body.id)?.last_used_at ? body : undefined
   })
   t.match(ofId(used, plain.body.id), { last_used_at: /^20/ })
   t.match(ofId(used, reader.body.id), { last_used_at: null })
