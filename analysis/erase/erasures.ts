@@ -1,11 +1,7 @@
 // The erasures that were asked for, one after the other: deleted, waited for, certified. The record tells how far each is; whoever reads
 // it goes on from there.
-import type { JetStreamManager } from '@nats-io/jetstream'
-import type { KV } from '@nats-io/kv'
-import type { NatsConnection } from '@nats-io/transport-node'
 import { type ErasureRecord, erasureKeyOf } from '#proto/erasure.ts'
 import { streamOf } from '#proto/streams.ts'
-import type { Log } from '#runtime/log.ts'
 import type { Store } from '#store/client.ts'
 import { type FoundErasure, listErasures } from '#streams/erasures.ts'
 import { spanOf } from '#streams/replay.ts'
@@ -13,17 +9,10 @@ import { readSettled } from '#streams/settled.ts'
 import type { Target } from './conditions.ts'
 import { eraseLetters } from './letters.ts'
 import { bury, erasePass, namesOf, type PassProgress, remaining } from './pass.ts'
+import type { SweepContext } from './sweep.ts'
 
 /** What erasing needs. */
-export interface EraserContext {
-  readonly nc: NatsConnection
-  readonly jsm: JetStreamManager
-  readonly cursors: KV
-  readonly store: Store
-  readonly partitions: number
-  readonly log: Log
-  /** Rows that were deleted, dead letters among them. */
-  readonly erased: (rows: Readonly<Record<string, number>>) => void
+export interface EraserContext extends SweepContext {
   readonly clock?: () => number
   /** How many replaced parts from before the erasure are still on disk; asks the engine unless given. */
   readonly replacedParts?: () => Promise<number>

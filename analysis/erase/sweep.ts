@@ -25,6 +25,7 @@ export interface SweepContext {
   readonly store: Store
   readonly partitions: number
   readonly log: Log
+  /** Rows that were deleted, dead letters among them. */
   readonly erased: (rows: Readonly<Record<string, number>>) => void
 }
 
