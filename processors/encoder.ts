@@ -5,7 +5,7 @@ import type { BlockTable, Origin } from '#proto/rows.ts'
 import { blockTables } from '#proto/rows.ts'
 import { Unfit } from './columns/column.ts'
 import { nativeBlock } from './columns/native.ts'
-import { columnsOf, type TableColumns, type TableRows } from './columns/tables.ts'
+import { columnsOf, type TableColumns, type TableRows, type TableSets } from './columns/tables.ts'
 import type { BlockRecipe } from './protocol.ts'
 
 /** A body and the recipe that it must always reproduce. `body` may be transferred between threads. */
@@ -16,6 +16,8 @@ export interface EncodedBlock extends BlockRecipe {
 /** Collects the rows of one range. */
 export interface BlockEncoder {
   add<T extends BlockTable>(table: T, row: TableRows[T], origin: Origin): void
+  /** Begins a row of a block whose values the caller adds to each of these columns. Precondition: they fit. `month` as YYYYMM. */
+  row<T extends BlockTable>(table: T, retention: number, month: number): TableSets[T]
   /** The blocks in the order in which they are inserted. The encoder is used up. */
   finish(): EncodedBlock[]
 }
@@ -41,7 +43,10 @@ interface OpenBlock<T extends BlockTable = BlockTable> {
 /** Encodes as Native blocks. */
 export function createEncoder(): BlockEncoder {
   const open = new Map<string, OpenBlock>()
+  const latest: { [T in BlockTable]?: OpenBlock } = {}
   const blockOf = (table: BlockTable, retention: number, month: number): OpenBlock => {
+    const last = latest[table]
+    if (last && last.retention === retention && last.month === month) return last
     const key = `${table} ${retention} ${month}`
     let block = open.get(key)
     if (!block) {
@@ -49,6 +54,7 @@ export function createEncoder(): BlockEncoder {
       block = { table, retention, month, columns: columns as TableColumns<BlockTable>, rows: 0, unfit: undefined }
       open.set(key, block)
     }
+    latest[table] = block
     return block
   }
   return {
@@ -63,6 +69,11 @@ export function createEncoder(): BlockEncoder {
         if (!(error instanceof Unfit)) throw error
         block.unfit = error.message
       }
+    },
+    row: (table, retention, month) => {
+      const block = blockOf(table, retention, month)
+      block.rows++
+      return (block.columns as unknown as TableColumns<typeof table>).columns
     },
     finish: () => {
       const rank = (table: BlockTable): number => blockTables.indexOf(table)

@@ -1,6 +1,6 @@
 // Columns of fixed width: integers, enums, times, uuids.
 import { Bytes, type Column, Unfit, Words } from './column.ts'
-import { half, halvesOfDecimal, halvesOfNumber, halvesOfTime } from './halves.ts'
+import { half, halvesOfDecimal, halvesOfInstant, halvesOfNumber, halvesOfTime } from './halves.ts'
 
 /** Integers of 8, 16 or 32 bits. Precondition of `add`: a whole number of that range. */
 export class IntegerColumn implements Column {
@@ -144,6 +144,8 @@ export class DecimalTextColumn extends HalvesColumn {
 export class TimeColumn extends HalvesColumn {
   readonly #fraction: 3 | 9
   #last = ''
+  #lastMs = Number.NaN
+  #lastNs = 0
   #low = 0
   #high = 0
 
@@ -160,6 +162,21 @@ export class TimeColumn extends HalvesColumn {
       this.#low = half.low
       this.#high = half.high
       this.#last = text
+      this.#lastMs = Number.NaN
+    }
+    this.push(this.#low, this.#high)
+  }
+
+  /** What `add` makes of the instant's text. Precondition: whole milliseconds, at least 0 and before the year 2262; 0 <= ns < 10^6. */
+  addInstant(ms: number, ns: number): void {
+    if (ms !== this.#lastMs || ns !== this.#lastNs) {
+      if (this.#fraction === 3) halvesOfNumber(ms)
+      else halvesOfInstant(ms, ns)
+      this.#low = half.low
+      this.#high = half.high
+      this.#lastMs = ms
+      this.#lastNs = ns
+      this.#last = ''
     }
     this.push(this.#low, this.#high)
   }
@@ -200,6 +217,30 @@ export class UuidColumn implements Column {
     words.length = length + 4
   }
 
+  /** Sixteen bytes at `at`, as they stand in a frame or an id. */
+  addBytes(from: Uint8Array, at: number): void {
+    this.#push(word32(from, at), word32(from, at + 4), word32(from, at + 8), word32(from, at + 12))
+  }
+
+  /** The 36 characters of a uuid at `at`, in either case. Precondition: they are one. */
+  addCharacters(from: Uint8Array, at: number): void {
+    const a = hexWord(from, at, at + 4)
+    const b = hexWord(from, at + 9, at + 14)
+    this.#push(a, b, hexWord(from, at + 19, at + 24), hexWord(from, at + 28, at + 32))
+  }
+
+  #push(a: number, b: number, c: number, d: number): void {
+    const words = this.#words
+    words.reserve(4)
+    const { data, length } = words
+    data[length + 1] = a
+    data[length] = b
+    data[length + 3] = c
+    data[length + 2] = d
+    words.length = length + 4
+    this.#last = ''
+  }
+
   byteLength(): number {
     return this.#words.length * 4
   }
@@ -211,6 +252,21 @@ export class UuidColumn implements Column {
   clear(): void {
     this.#words.clear()
   }
+}
+
+function word32(from: Uint8Array, at: number): number {
+  const high = ((from[at] as number) << 24) | ((from[at + 1] as number) << 16)
+  return (high | ((from[at + 2] as number) << 8) | (from[at + 3] as number)) >>> 0
+}
+
+/** Eight characters that are hex digits: four at `a`, four at `b`. */
+function hexWord(from: Uint8Array, a: number, b: number): number {
+  return ((hexFour(from, a) << 16) | hexFour(from, b)) >>> 0
+}
+
+function hexFour(from: Uint8Array, at: number): number {
+  const high = ((HEX[from[at] as number] as number) << 12) | ((HEX[from[at + 1] as number] as number) << 8)
+  return high | ((HEX[from[at + 2] as number] as number) << 4) | (HEX[from[at + 3] as number] as number)
 }
 
 /** Eight hex digits of a uuid: four at `a`, four at `b`. */

@@ -68,6 +68,12 @@ export function halvesOfTime(text: string, fraction: 3 | 9): void {
   half.high >>>= 0
 }
 
+/** Unix nanoseconds of an instant from 1970 on, of whole milliseconds and the nanoseconds below them. */
+export function halvesOfInstant(ms: number, ns: number): void {
+  const seconds = Math.floor(ms / 1000)
+  multiplyAdd(seconds, 15_258, 51_712, (ms - seconds * 1000) * 1_000_000 + ns)
+}
+
 /** Days since 1970-01-01 of a Gregorian date: years begin in March, so that a leap day ends one. */
 function daysOf(year: number, month: number, day: number): number {
   const y = month <= 2 ? year - 1 : year

@@ -67,45 +67,51 @@ export class WordsColumn implements Column {
 export class MapColumn implements Column {
   readonly type = 'Map(LowCardinality(String), String)'
   readonly #ends = new Ends()
-  readonly #keys = new DictionaryColumn()
-  readonly #values = new TextColumn()
+  /** Of the row that is being added; each key once, and as many values. */
+  readonly keys: DictionaryColumn = new DictionaryColumn()
+  readonly values: TextColumn = new TextColumn()
 
   get rows(): number {
     return this.#ends.rows
   }
 
   add(map: Readonly<Record<string, string>>): void {
-    const rows = this.#keys.rows
-    const mark = this.#values.mark()
+    const rows = this.keys.rows
+    const mark = this.values.mark()
     let wellFormed = true
     for (const key of Object.keys(map)) {
       wellFormed &&= key.isWellFormed()
-      this.#keys.add(key)
-      this.#values.add(map[key] as string)
+      this.keys.add(key)
+      this.values.add(map[key] as string)
     }
     if (!wellFormed) {
       // Mended keys may meet: the last one counts, as in an object.
-      this.#keys.rewind(rows)
-      this.#values.rewind(mark)
+      this.keys.rewind(rows)
+      this.values.rewind(mark)
       this.add(Object.fromEntries(Object.entries(map).map(([key, value]) => [key.toWellFormed(), value])))
       return
     }
-    this.#ends.add(this.#keys.rows)
+    this.endRow()
+  }
+
+  /** Ends a row whose keys and values were added to their columns one by one. */
+  endRow(): void {
+    this.#ends.add(this.keys.rows)
   }
 
   byteLength(): number {
-    return 8 + this.#ends.byteLength() + this.#keys.bodyLength() + this.#values.byteLength()
+    return 8 + this.#ends.byteLength() + this.keys.bodyLength() + this.values.byteLength()
   }
 
   write(into: Uint8Array, at: number): number {
-    const ends = this.#keys.writePrefix(into, at)
+    const ends = this.keys.writePrefix(into, at)
     const keys = this.#ends.write(into, ends)
-    return this.#values.write(into, this.#keys.writeBody(into, keys))
+    return this.values.write(into, this.keys.writeBody(into, keys))
   }
 
   clear(): void {
     this.#ends.clear()
-    this.#keys.clear()
-    this.#values.clear()
+    this.keys.clear()
+    this.values.clear()
   }
 }

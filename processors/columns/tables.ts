@@ -14,9 +14,17 @@ export interface TableRows {
   events: EventRow
 }
 
+/** The columns of each table by name, for who writes a row value by value. */
+export interface TableSets {
+  sessions: ReturnType<typeof sessionSet>
+  texts: ReturnType<typeof textSet>
+  links: ReturnType<typeof linkSet>
+  events: ReturnType<typeof eventSet>
+}
+
 /** The columns of one block. */
 export interface TableColumns<T extends BlockTable> {
-  readonly columns: Columns
+  readonly columns: Columns & TableSets[T]
   /** @throws Unfit for a value that its column cannot hold; the columns must be cleared then. */
   add(row: TableRows[T], origin: Origin): void
 }
@@ -55,8 +63,8 @@ function addOrigin(c: ReturnType<typeof originColumns>, origin: Origin): void {
   c.origin_index.add(origin.origin_index)
 }
 
-function sessionColumns(): TableColumns<'sessions'> {
-  const c = {
+function sessionSet() {
+  return {
     organization: new UuidColumn(),
     conversation_id: new UuidColumn(),
     session_id: new TextColumn(),
@@ -76,6 +84,10 @@ function sessionColumns(): TableColumns<'sessions'> {
     report: new TextColumn(),
     ...originColumns(),
   }
+}
+
+function sessionColumns(): TableColumns<'sessions'> {
+  const c = sessionSet()
   const add = (row: SessionRow, origin: Origin): void => {
     c.organization.add(row.organization)
     c.conversation_id.add(row.conversation_id)
@@ -99,8 +111,8 @@ function sessionColumns(): TableColumns<'sessions'> {
   return { columns: c, add }
 }
 
-function textColumns(): TableColumns<'texts'> {
-  const c = {
+function textSet() {
+  return {
     organization: new UuidColumn(),
     group_id: new UuidColumn(),
     event_id: new UuidColumn(),
@@ -110,6 +122,10 @@ function textColumns(): TableColumns<'texts'> {
     retention: uint8(),
     ...originColumns(),
   }
+}
+
+function textColumns(): TableColumns<'texts'> {
+  const c = textSet()
   const add = (row: TextRow, origin: Origin): void => {
     c.organization.add(row.organization)
     c.group_id.add(row.group_id)
@@ -123,8 +139,8 @@ function textColumns(): TableColumns<'texts'> {
   return { columns: c, add }
 }
 
-function linkColumns(): TableColumns<'links'> {
-  const c = {
+function linkSet() {
+  return {
     organization: new UuidColumn(),
     trace_id: new UuidColumn(),
     provisional_id: new UuidColumn(),
@@ -136,6 +152,10 @@ function linkColumns(): TableColumns<'links'> {
     retention: uint8(),
     ...originColumns(),
   }
+}
+
+function linkColumns(): TableColumns<'links'> {
+  const c = linkSet()
   const add = (row: LinkRow, origin: Origin): void => {
     c.organization.add(row.organization)
     c.trace_id.add(row.trace_id)
@@ -241,22 +261,27 @@ function addContent(c: ReturnType<typeof contentColumns>, row: EventRow): void {
   c.retention.add(row.retention)
 }
 
+function eventSet() {
+  return {
+    ...identityColumns(),
+    ...contentColumns(),
+    ...originColumns(),
+    move_id: new UuidColumn(),
+    version: uint64(),
+    sign: new IntegerColumn('Int8', 1),
+  }
+}
+
 /** First writings of rows: no move made them, and a replay's rows outrank those that it replaces. */
 function eventColumns(): TableColumns<'events'> {
-  const identity = identityColumns()
-  const content = contentColumns()
-  const origins = originColumns()
-  const moves = new UuidColumn()
-  const versions = uint64()
-  const signs = new IntegerColumn('Int8', 1)
-  const columns = { ...identity, ...content, ...origins, move_id: moves, version: versions, sign: signs }
+  const columns = eventSet()
   const add = (row: EventRow, origin: Origin): void => {
-    addIdentity(identity, row)
-    addContent(content, row)
-    addOrigin(origins, origin)
-    moves.add(NIL_UUID)
-    versions.add(versionOf(row, origin))
-    signs.add(1)
+    addIdentity(columns, row)
+    addContent(columns, row)
+    addOrigin(columns, origin)
+    columns.move_id.add(NIL_UUID)
+    columns.version.add(versionOf(row, origin))
+    columns.sign.add(1)
   }
   return { columns, add }
 }

@@ -1,0 +1,119 @@
+// Bytes of UTF-8 and of JSON strings, as the builders copy, compare, cut and decode them. Nothing here makes a string.
+
+/** Up to here a loop beats the call into the runtime. */
+const SHORT = 32
+
+/** Copies `start` to `end` to `at`. Precondition: there is room. */
+export function copyBytes(from: Uint8Array, start: number, end: number, into: Uint8Array, at: number): void {
+  if (end - start > SHORT) into.set(from.subarray(start, end), at)
+  else for (let i = start; i < end; i++) into[at + i - start] = from[i] as number
+}
+
+/** FNV-1a of 32 bits. */
+export function hashBytes(from: Uint8Array, start: number, end: number): number {
+  let hash = 0x811c9dc5 | 0
+  for (let i = start; i < end; i++) hash = Math.imul(hash ^ (from[i] as number), 0x01000193)
+  return hash
+}
+
+/** True when the bytes at `at` of `other` are the same. */
+export function sameBytes(from: Uint8Array, start: number, end: number, other: Uint8Array, at: number): boolean {
+  for (let i = start; i < end; i++) if (from[i] !== other[at + i - start]) return false
+  return true
+}
+
+/** Where a text of UTF-8 ends that has at most `units` UTF-16 units and never half a character. */
+export function cutAtUnits(from: Uint8Array, start: number, end: number, units: number): number {
+  // Nothing has more units than bytes.
+  if (end - start <= units) return end
+  let at = start
+  let left = units
+  while (at < end) {
+    const byte = from[at] as number
+    const size = byte < 0x80 ? 1 : byte < 0xe0 ? 2 : byte < 0xf0 ? 3 : 4
+    left -= size === 4 ? 2 : 1
+    if (left < 0) return at
+    at += size
+  }
+  return end
+}
+
+/** Where a text of UTF-8 ends that has at most `bytes` bytes and never half a character. */
+export function cutAtBytes(from: Uint8Array, start: number, end: number, bytes: number): number {
+  if (end - start <= bytes) return end
+  let at = start + bytes
+  while (at > start && ((from[at] as number) & 0xc0) === 0x80) at--
+  return at
+}
+
+const BACKSLASH = 0x5c
+/** What the character behind a backslash stands for; 0 for `u`. */
+const ESCAPED = new Uint8Array(256)
+for (const [code, means] of ['""', '\\\\', '//', 'b\b', 'f\f', 'n\n', 'r\r', 't\t'].map(pair => [
+  pair.charCodeAt(0),
+  pair.charCodeAt(1),
+]))
+  ESCAPED[code as number] = means as number
+
+/**
+ * The text of a JSON string, from the bytes between its quotes. Half of a surrogate pair becomes U+FFFD. Returns where the text ends in
+ * `into`. Preconditions: the escapes are whole; room for as many bytes as there are.
+ */
+export function unescapeJson(from: Uint8Array, start: number, end: number, into: Uint8Array, at: number): number {
+  let position = at
+  let i = start
+  while (i < end) {
+    const byte = from[i] as number
+    if (byte !== BACKSLASH) {
+      into[position++] = byte
+      i++
+      continue
+    }
+    const means = ESCAPED[from[i + 1] as number] as number
+    if (means !== 0) {
+      into[position++] = means
+      i += 2
+      continue
+    }
+    let code = hexOf(from, i + 2)
+    i += 6
+    if ((code & 0xf800) === 0xd800) {
+      const low =
+        code < 0xdc00 && i + 6 <= end && from[i] === BACKSLASH && from[i + 1] === 0x75 ? hexOf(from, i + 2) : 0
+      if ((low & 0xfc00) === 0xdc00) {
+        code = 0x10000 + ((code & 0x3ff) << 10) + (low & 0x3ff)
+        i += 6
+      } else code = 0xfffd
+    }
+    position = writeCode(code, into, position)
+  }
+  return position
+}
+
+function writeCode(code: number, into: Uint8Array, at: number): number {
+  let position = at
+  if (code < 0x80) into[position++] = code
+  else {
+    if (code < 0x800) into[position++] = 0xc0 | (code >> 6)
+    else {
+      if (code < 0x10000) into[position++] = 0xe0 | (code >> 12)
+      else {
+        into[position++] = 0xf0 | (code >> 18)
+        into[position++] = 0x80 | ((code >> 12) & 63)
+      }
+      into[position++] = 0x80 | ((code >> 6) & 63)
+    }
+    into[position++] = 0x80 | (code & 63)
+  }
+  return position
+}
+
+/** Four hex digits, in either case. */
+function hexOf(from: Uint8Array, at: number): number {
+  return (digit(from[at]) << 12) | (digit(from[at + 1]) << 8) | (digit(from[at + 2]) << 4) | digit(from[at + 3])
+}
+
+function digit(byte: number | undefined): number {
+  const code = byte as number
+  return code <= 0x39 ? code - 0x30 : (code | 0x20) - 0x57
+}
