@@ -10,6 +10,7 @@ import { ingestMemory } from './cases/ingest-memory.ts'
 import { kills } from './cases/kills.ts'
 import { late } from './cases/late.ts'
 import { processing } from './cases/process.ts'
+import { queryFuzz } from './cases/query-fuzz.ts'
 import { scan } from './cases/scan.ts'
 import { scanFuzz } from './cases/scan-fuzz.ts'
 import { slowClient } from './cases/slow-client.ts'
@@ -40,6 +41,10 @@ const cases: Readonly<Record<string, { about: string; run: (args: readonly strin
   process: {
     about: 'from bytes to rows: parley, the ordinary design, the engine alone; --rounds (5), --only <pattern>',
     run: processing,
+  },
+  'query-fuzz': {
+    about: '100,000 requests made by chance against the query node (or the number given)',
+    run: queryFuzz,
   },
   scan: { about: 'the check of a body: JSON.parse and schemas against the byte scanner', run: scan },
   'scan-fuzz': { about: '10,000,000 mutated bodies (or the number given), checked both ways', run: scanFuzz },

@@ -155,6 +155,15 @@ t.test('bytes that are no HTTP get a readable refusal', async t => {
   t.match(text, /\{"error":/)
 })
 
+t.test('an expectation that nobody knows is ignored', async t => {
+  const { port } = new URL(node.url)
+  const socket = connect({ host: '127.0.0.1', port: Number(port) })
+  socket.write('GET /healthz HTTP/1.1\r\nhost: x\r\nexpect: miracles\r\nconnection: close\r\n\r\n')
+  let answer = ''
+  for await (const chunk of socket) answer += String(chunk)
+  t.match(answer, /^HTTP\/1.1 200 OK\r\n[\s\S]*\r\nok/)
+})
+
 t.test('a query that its client gave up is cancelled in the store', async t => {
   const mark = `mark-${Date.now()}`
   const running = async () => {

@@ -108,6 +108,8 @@ function build(options: ServerOptions, running: Running): FastifyInstance {
   app.setNotFoundHandler((request, reply) =>
     answerError(options.log, new ParleyError('REQ_ROUTE_UNKNOWN'), request, reply),
   )
+  // An expectation that nobody knows may be ignored (RFC 9110, 10.1.1); answered by Node it would be an answer without a body.
+  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
   addRoutes(app, options, running)
   return app
 }

@@ -79,17 +79,18 @@ export const auditExport = endpoint({
   work: async (call, request) => lines(call, request),
 })
 
+/** The header waits for the first rows: what fails at once is then an error answer. */
 async function* lines(call: Call, request: AuditRequest): AsyncGenerator<string> {
-  yield csvLine(['at', 'actor_kind', 'actor', 'actor_name', 'action', 'target', 'address', 'request'])
+  let head = csvLine(['at', 'actor_kind', 'actor', 'actor_name', 'action', 'target', 'address', 'request'])
   const nameOf = namesIn(call)
   let { cursor } = request
   for (let written = 0; written < EXPORT_MAX_ROWS; written += SLICE) {
     const rows = await readEntries(call, { ...request, ...(cursor === undefined ? {} : { cursor }) }, SLICE)
-    yield rows
-      .map(row =>
-        csvLine([row.at, row.actor_kind, row.actor, nameOf(row), row.action, row.target, row.address, row.request]),
-      )
-      .join('')
+    const cells = rows.map(row =>
+      csvLine([row.at, row.actor_kind, row.actor, nameOf(row), row.action, row.target, row.address, row.request]),
+    )
+    yield head + cells.join('')
+    head = ''
     const next = cursorAfter(rows, SLICE)
     if (next === null) return
     cursor = next

@@ -24,6 +24,8 @@ export const commandCenterSummary = endpoint({
   work: async (asked, request) => {
     // One deadline for all four: a page that shows them together must not wait for the slowest one's last query.
     const call: Call = { ...asked, reader: asked.reader.bounded() }
+    // What is wrong with the request is said before anything is under way: a rejection that nobody awaits ends the process.
+    const tools = askedTools(call, request)
     const failed: ('user_stories' | 'errors' | 'tool_stats')[] = []
     const part = async <T, E>(name: (typeof failed)[number], reading: Promise<T>, empty: E): Promise<T | E> => {
       const missing = createMissing(call)
@@ -35,7 +37,7 @@ export const commandCenterSummary = endpoint({
       readMetrics(call, request),
       part('user_stories', stories(call, request), {}),
       part('errors', readErrors(call, request), {}),
-      part('tool_stats', readToolStats(call, askedTools(call, request)), []),
+      part('tool_stats', readToolStats(call, tools), []),
     ])
     const partial_data = failed.length > 0 || ('partial_data' in user_stories && user_stories.partial_data)
     return { metrics, user_stories, errors, tool_stats, partial_data, failed_parts: failed.sort() }

@@ -86,6 +86,10 @@ t.test('the command center is its four parts', async t => {
   t.strictSame(body.errors, (await post('errors')).body)
   t.strictSame(body.tool_stats, (await post('tool-stats')).body)
   t.match(body, { partial_data: false, failed_parts: [] })
+  const nowhere = { timezone: 'Nowhere/Here' }
+  const wrong = { status: 400, body: { code: 'REQ_BODY_INVALID', field: 'timezone' } }
+  t.match(await post('command-center-summary', nowhere), wrong, 'said once, and nothing is left under way')
+  t.match(await post('errors/export', nowhere), wrong, 'no file is begun')
 })
 
 t.test('metadata is counted by the events that carry it, or whose conversation or user does', async t => {

@@ -1,5 +1,6 @@
 // Exports in slices: nothing is left out or doubled between them, nobody's texts fill the memory, and a cap is said.
 import t from 'tap'
+import { ParleyError } from '#proto/errors.ts'
 import { NIL_UUID } from '#proto/ids.ts'
 import { silentLog } from '#test/rig.ts'
 import type { Call } from '../../endpoint.ts'
@@ -43,6 +44,15 @@ async function* slices(...sizes: number[]): AsyncGenerator<EventKey[]> {
 
 const COLUMNS = [['event_id', ({ row }: { row: { event_id: string } }) => row.event_id]] as const
 
+t.test('what fails before the first rows fails before the first chunk', async t => {
+  async function* refused(keys: Promise<EventKey[]>): AsyncGenerator<EventKey[]> {
+    yield await keys
+  }
+  const keys = refused(Promise.reject(new ParleyError('REQ_BODY_INVALID', 'timezone')))
+  const chunks = lines(callOf(0, { events: 0, texts: [] }), keys, COLUMNS, true)
+  await t.rejects(chunks.next(), { code: 'REQ_BODY_INVALID' })
+})
+
 t.test('rows follow each other over slices, and what is beyond the cap is said', async t => {
   const f = async (sizes: number[], maxRows: number | undefined, rows: number, truncated: boolean): Promise<void> => {
     const text: string[] = []
@@ -66,8 +76,7 @@ t.test('rows follow each other over slices, and what is beyond the cap is said',
 t.test('texts are read a few megabytes at a time, and not before the client has taken what came before', async t => {
   const asked = { events: 0, texts: [] as number[] }
   const chunks = lines(callOf(65_536, asked), slices(300, 10), COLUMNS, false)
-  await chunks.next()
-  t.strictSame(asked, { events: 0, texts: [] }, 'the header alone')
+  t.strictSame(asked, { events: 0, texts: [] }, 'nothing before somebody reads')
   await chunks.next()
   t.strictSame(asked, { events: 1, texts: [128] })
   await chunks.next()

@@ -132,7 +132,10 @@ async function* slices(call: Call, request: LogFilters & BaseFilters): AsyncGene
   } while (after !== undefined)
 }
 
-/** The file in chunks. The next slice is read when the client has taken the one before. */
+/**
+ * The file in chunks. The next slice is read when the client has taken the one before. The header waits for the first rows, so that what
+ * fails at once, a filter that cannot be among it, is still an error answer and no torn file.
+ */
 export async function* lines(
   call: Call,
   found: AsyncGenerator<readonly EventKey[]>,
@@ -140,17 +143,19 @@ export async function* lines(
   excludeIo: boolean,
   maxRows = EXPORT_MAX_ROWS,
 ): AsyncGenerator<string> {
-  yield csvLine(columns.map(([header]) => header))
+  let head = csvLine(columns.map(([header]) => header))
   let written = 0
   for await (const keys of found) {
     const part = keys.slice(0, maxRows - written)
     for await (const rows of readRowsInParts(call, part, excludeIo, SLICE_BYTES)) {
-      yield rows.map(row => csvLine(columns.map(([, cell]) => cell(row)))).join('')
+      yield head + rows.map(row => csvLine(columns.map(([, cell]) => cell(row)))).join('')
+      head = ''
     }
     written += part.length
     if (part.length < keys.length) {
-      yield csvLine(['#truncated'])
+      yield head + csvLine(['#truncated'])
       return
     }
   }
+  if (head !== '') yield head
 }
