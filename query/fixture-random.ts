@@ -42,6 +42,8 @@ export const USERS = ['', 'ada', 'bob', 'cyd']
 const WORDS = ['refund', 'invoice', 'refund', 'delivery', 'password', 'the', 'of', 'Grün']
 /** Odd ones: half an hour and three quarters beside UTC's, behind it, and beyond a day ahead of it. */
 const ZONES = ['Asia/Kathmandu', 'America/St_Johns', 'Pacific/Kiritimati', 'Pacific/Marquesas', 'Europe/Berlin']
+/** Of several types. */
+const WEIGHTS = ['12', '-0.5', 'heavy', 'true']
 const ERRORS = ['', 'no answer after 30 s', 'no answer after 7 s', 'order 12 is gone']
 
 /** What was written, and what stands after all corrections. */
@@ -97,7 +99,11 @@ export async function writeRandomData(
       error_message: failed === 1 ? pick(ERRORS) : '',
       duration_ns: random() < 0.2 ? -1 : below(3_000_000) * 1000,
       input_tokens: below(1000),
-      metadata: { ...(random() < 0.3 ? { plan: pick(PLANS) } : {}), event_type: pick(['turn', 'call']) },
+      metadata: {
+        ...(random() < 0.3 ? { plan: pick(PLANS) } : {}),
+        event_type: pick(['turn', 'call']),
+        ...(i % 5 === 0 ? { weight: WEIGHTS[(i / 5) % WEIGHTS.length] as string } : {}),
+      },
       input: `text ${i} ${pick(WORDS)} ${pick(WORDS)}`,
       output: pick(['', 'done 1', 'done 2']),
     })

@@ -11,6 +11,7 @@ import { CORRECTED_CONVERSATIONS, CORRECTED_DAYS, conversationPageSql } from './
 import { EVENT_BY_ID, EVENTS_BY_KEY } from './reads/events.ts'
 import { FIRST_DAY_SQL } from './reads/first-day.ts'
 import { TRACE_BOUNDS } from './reads/ids.ts'
+import { EVENT_KEYS } from './reads/keys.ts'
 import { BUCKET_BOUND, CONVERSATION_BOUNDS } from './reads/log-keys.ts'
 import { bucketCountsSql, dayConversationsSql } from './reads/metrics.ts'
 import { conversationCostsSql } from './reads/summary-costs.ts'
@@ -99,6 +100,7 @@ t.test('every aggregate question is answered by a projection and by no scan', as
     'names_daily',
   )
   const daysOf = (sql: string): string => sql.split('UNION ALL')[0] as string
+  await f('keys of metadata', EVENT_KEYS, 'keys_daily')
   await f('first day', FIRST_DAY_SQL, 'metrics_daily')
   await f('conversations by day', daysOf(dayConversationsSql(NOTHING, 'UTC')), 'conversations_daily')
   await f('conversations of a window', WINDOW_CONVERSATIONS, 'conversations_daily')

@@ -1,4 +1,4 @@
-// Figures, tools, failures, keys, words and charts over random data: every answer must equal a recount written without SQL.
+// Figures, tools, failures, metadata and its keys, words and charts over random data: every answer must equal a recount written without SQL.
 import { randomUUID } from 'node:crypto'
 import type { Test } from 'tap'
 import t from 'tap'
@@ -336,7 +336,21 @@ async function compareSeries(t: Test, filters: Filters): Promise<void> {
   }
 }
 
+/** Keys of the last 30 days, in which all data are. */
+async function compareKeys(t: Test): Promise<void> {
+  const { body } = await node.ask('GET', '/dashboard/api/organization/event-keys', { headers })
+  const expected = ['event_type', 'plan', 'weight'].map(key => {
+    const values = data.standing.flatMap(({ event }) => event.metadata[key] ?? [])
+    return { key, type: key === 'weight' ? 'mixed' : 'text', count: values.length, distinct_values: distinct(values) }
+  })
+  t.strictSame(
+    body.available,
+    expected.sort((a, b) => b.count - a.count || order(a.key, b.key)),
+  )
+}
+
 async function compare(t: Test): Promise<void> {
+  await compareKeys(t)
   for (let round = 0; round < ROUNDS; round++) {
     const { success: _ofLogs, ...filters } = randomFilters(dice)
     await compareFigures(t, filters)

@@ -55,6 +55,7 @@ t.test('corrections stage the rows of events without paying for their projection
     'events.conversations_daily',
     'events.costs',
     'events.ids',
+    'events.keys_daily',
     'events.latency_daily',
     'events.metrics_15m',
     'events.metrics_daily',

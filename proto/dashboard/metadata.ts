@@ -23,6 +23,9 @@ export const MetadataDistributionResponse = Type.Object({
   ),
 })
 
+/** Keys that are told of an organization, most used first. */
+export const KEYS_AVAILABLE = 1000
+
 /** Keys of a configuration, and characters of a key at most. */
 const KEYS_MAX = 100
 const Keys = Type.Array(Type.String({ minLength: 1, maxLength: 128 }), { maxItems: KEYS_MAX })
@@ -34,8 +37,17 @@ export const MetadataKeysUpdate = Type.Object({ keys: Type.Optional(Keys), inclu
 export const MetadataKeys = Type.Object({
   keys: Type.Array(Type.String()),
   include_keys: Type.Array(Type.String()),
-  /** Seen in the last 30 days. */
+  /** Seen in the last 30 days, by name. */
   available_keys: Type.Array(Type.String()),
+  /** The same, most used first: events (or conversations) that have the key, the type of its values, and how many there are, 2 % exact. */
+  available: Type.Array(
+    Type.Object({
+      key: Type.String(),
+      type: Type.Enum(['number', 'boolean', 'time', 'list', 'object', 'text', 'mixed']),
+      count: Count,
+      distinct_values: Count,
+    }),
+  ),
   /** Null until it was configured. */
   updated_at: Nullable(DateTime),
 })

@@ -117,14 +117,15 @@ async function readingsOf(store: Store, projection: Projection): Promise<Reading
   }
 }
 
-const STATE = /^(Simple)?AggregateFunction\((\w+)/
+/** A state's function, and the parameters that it has, in parentheses. */
+const STATE = /^(Simple)?AggregateFunction\((\w+)(\([^()]*\))?/
 const isState = ({ type }: { type: string }): boolean => STATE.test(type)
 const quoted = (name: string): string => `\`${name.replaceAll('\\', '\\\\').replaceAll('`', '\\`')}\``
 
 function mergedOf(column: { name: string; type: string }): string {
-  const [, simple, name] = STATE.exec(column.type) ?? []
+  const [, simple, name, parameters = ''] = STATE.exec(column.type) ?? []
   if (name === undefined) return quoted(column.name)
-  return `${name}${simple === undefined ? 'Merge' : ''}(${quoted(column.name)})`
+  return `${name}${simple === undefined ? 'Merge' : ''}${parameters}(${quoted(column.name)})`
 }
 
 async function partsOf(store: Store, table: string, scope: VerifyScope): Promise<Part[]> {

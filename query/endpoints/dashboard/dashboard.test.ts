@@ -123,6 +123,11 @@ t.test('metadata keys are offered as configured, beside those that were seen', a
     include_keys: [],
     updated_at: null,
     available_keys: ['event_type', 'plan', 'topic'],
+    available: [
+      { key: 'event_type', type: 'text', count: 5, distinct_values: 2 },
+      { key: 'plan', type: 'text', count: 3, distinct_values: 1 },
+      { key: 'topic', type: 'text', count: 1, distinct_values: 1 },
+    ],
   })
   const put = await call('PUT', 'organization/event-keys', { keys: ['topic', 'plan', 'topic'] })
   t.match(put.body, { keys: ['topic', 'plan'], include_keys: [], updated_at: '2026-06-15T12:00:00.000Z' })
@@ -131,6 +136,10 @@ t.test('metadata keys are offered as configured, beside those that were seen', a
   t.match(read, { keys: ['topic', 'plan'], include_keys: ['plan'] })
   const conversation = (await call('GET', 'organization/conversation-keys')).body
   t.match(conversation, { keys: [], available_keys: ['channel', 'country', 'plan', 'region'] })
+  t.match(
+    conversation.available.find(({ key }: { key: string }) => key === 'region'),
+    { type: 'text', count: 1 },
+  )
   t.match((await call('GET', 'organization/event-keys', undefined, b.apiKey)).body, { keys: [], available_keys: [] })
   const refused = [{ keys: [''] }, { keys: ['x'.repeat(129)] }, { include_keys: Array(101).fill('a') }, { keys: 'a' }]
   for (const body of refused) t.equal((await call('PUT', 'organization/event-keys', body)).status, 400)

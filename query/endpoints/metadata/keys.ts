@@ -6,38 +6,27 @@ import { MetadataKeys, MetadataKeysUpdate } from '#proto/dashboard/metadata.ts'
 import { sqlMillis } from '#proto/time.ts'
 import type { Call } from '../../endpoint.ts'
 import { endpoint } from '../../endpoint.ts'
-import { OURS } from '../../reads/sql.ts'
+import { readKeys } from '../../reads/keys.ts'
 
 const SEEN_MS = 30 * 86_400_000
-const AVAILABLE_MAX = 1000
 
-// Keys alone are read, not their values.
-const EVENT_KEYS = `
-  SELECT arrayJoin(mapKeys(metadata)) AS key
-  FROM events
-  WHERE ${OURS} AND ts >= {from:DateTime64(9, 'UTC')}
-  GROUP BY key
-  HAVING sum(sign) > 0
-  ORDER BY key
-  LIMIT ${AVAILABLE_MAX}`
-
-const CONVERSATION_KEYS = `
-  SELECT DISTINCT arrayJoin(arrayConcat(mapKeys(metadata), mapKeys(user_data))) AS key
-  FROM sessions
-  WHERE ${OURS} AND received_at >= {from:DateTime64(3, 'UTC')}
-  ORDER BY key
-  LIMIT ${AVAILABLE_MAX}`
+/** What the letters of types mean. */
+const TYPES = { n: 'number', b: 'boolean', t: 'time', l: 'list', o: 'object', s: 'text' } as const
 
 type Of = 'event' | 'conversation'
 
 /** What is kept; what is available is read. */
-type Configured = Omit<MetadataKeys, 'available_keys'>
+type Configured = Omit<MetadataKeys, 'available_keys' | 'available'>
 const NOTHING: Configured = { keys: [], include_keys: [], updated_at: null }
 
-async function available({ reader, nowMs }: Call, of: Of): Promise<string[]> {
-  const sql = of === 'event' ? EVENT_KEYS : CONVERSATION_KEYS
-  const rows = await reader.read<{ key: string }>(`${of}_keys`, sql, { from: sqlMillis(nowMs - SEEN_MS) })
-  return rows.map(row => row.key)
+async function seen({ reader, nowMs }: Call, of: Of): Promise<Pick<MetadataKeys, 'available_keys' | 'available'>> {
+  const found = await readKeys(reader, of, { from_day: sqlMillis(nowMs - SEEN_MS).slice(0, 10) })
+  const available = found.map(({ key, types, n, distinct_values }) => {
+    const [only, ...more] = types
+    const type = more.length > 0 ? 'mixed' : TYPES[only as keyof typeof TYPES]
+    return { key, type, count: n, distinct_values } as const
+  })
+  return { available_keys: found.map(({ key }) => key).sort(), available }
 }
 
 const about = (of: Of): string => (of === 'event' ? 'events' : 'conversations and traits of users')
@@ -50,11 +39,11 @@ const read = (of: Of) =>
     about: `The metadata keys of ${about(of)}: which are offered, which may be exported, which were seen.`,
     response: MetadataKeys,
     work: async call => {
-      const [configured, available_keys] = await Promise.all([
+      const [configured, available] = await Promise.all([
         readRecord<Configured>(call.records, metadataKeysKey(call.organization.id, of)),
-        available(call, of),
+        seen(call, of),
       ])
-      return { ...(configured ?? NOTHING), available_keys }
+      return { ...(configured ?? NOTHING), ...available }
     },
   })
 
@@ -68,7 +57,7 @@ const update = (of: Of) =>
     response: MetadataKeys,
     work: async (call, { keys, include_keys }) => {
       const updated_at = new Date(call.nowMs).toISOString()
-      const available_keys = await available(call, of)
+      const available = await seen(call, of)
       const configured = await changeRecord<Configured>(
         call.records,
         metadataKeysKey(call.organization.id, of),
@@ -78,7 +67,7 @@ const update = (of: Of) =>
           updated_at,
         }),
       )
-      return { ...configured, available_keys }
+      return { ...configured, ...available }
     },
   })
 
