@@ -1,0 +1,142 @@
+// `npm test`: test files come in as arguments (none: all), a line for each comes out, what failed is told at the end. Files run beside
+// each other as plain processes of Node, the longest first; the engine that they share is held from the first file to the last.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { glob, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { availableParallelism } from 'node:os'
+import { dirname, join, relative, resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import { sharedClickHouse } from './engines.ts'
+import { LONGEST } from './longest.ts'
+
+const ROOT = join(import.meta.dirname, '..')
+const RESULTS = join(ROOT, '.tap', 'test-results')
+/** A file that takes longer hangs. It is asked what it waits for first (tap tells), and then ended. */
+const FILE_TIMEOUT_S = 1_200
+const GRACE_S = 60
+/** Fewer files do without the shared engine, or start it themselves. */
+const HOLD_ENGINE_FROM = 8
+/** How much of a failure is shown; the whole of it is in the results. */
+const SHOWN_LINES = 60
+/** Tests wait for engines and leases a good part of their time. */
+const JOBS_PER_CORE = 2
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { jobs: { type: 'string' }, save: { type: 'string' } },
+})
+const jobs = Number(values.jobs ?? availableParallelism() * JOBS_PER_CORE)
+if (!(jobs >= 1)) throw new Error('usage: npm test [-- [--jobs=N] [--save=FILE with what failed] [files or folders]]')
+
+const say = (text: string): boolean => process.stdout.write(`${text}\n`)
+
+interface Outcome {
+  readonly file: string
+  readonly failed: boolean
+  readonly assertions: number
+  readonly seconds: number
+  readonly output: string
+}
+
+/** The files asked for, the longest first; with `--save` what failed the last time. */
+async function choose(): Promise<string[]> {
+  const saved = values.save === undefined ? '' : await readFile(values.save, 'utf8').catch(() => '')
+  const asked = saved.trim() === '' ? positionals : saved.trim().split('\n')
+  const all: string[] = []
+  const exclude = (path: string): boolean => /(^|\/)(node_modules|\.[^/]+)$/.test(path)
+  for await (const file of glob('**/*.test.ts', { cwd: ROOT, exclude })) all.push(file)
+  for (const file of LONGEST) if (!all.includes(file)) throw new Error(`${file} of test/longest.ts does not exist`)
+  const paths = asked.map(path => relative(ROOT, resolve(path)))
+  const chosen = all.filter(
+    file => paths.length === 0 || paths.some(path => path === '' || file === path || file.startsWith(`${path}/`)),
+  )
+  const rank = (file: string): number => (LONGEST.includes(file) ? LONGEST.indexOf(file) : LONGEST.length)
+  return chosen.sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1))
+}
+
+const running = new Set<ChildProcess>()
+
+/** Runs a file to its end. */
+async function run(file: string): Promise<Outcome> {
+  const startedAt = performance.now()
+  const child = spawn(process.execPath, [file], {
+    cwd: ROOT,
+    env: {
+      ...process.env,
+      TAP_TIMEOUT: String(FILE_TIMEOUT_S),
+      // What every file loads (tap, clients) is compiled once and not 130 times.
+      NODE_COMPILE_CACHE: join(ROOT, '.tap', 'compile-cache'),
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  running.add(child)
+  const chunks: string[] = []
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (chunk: string) => chunks.push(chunk))
+  }
+  const timer = setTimeout(() => child.kill('SIGKILL'), (FILE_TIMEOUT_S + GRACE_S) * 1_000)
+  const [code, signal] = (await once(child, 'close')) as [number | null, NodeJS.Signals | null]
+  clearTimeout(timer)
+  running.delete(child)
+  if (code !== 0) chunks.push(`\n# the process ended with ${signal ?? code}\n`)
+  const output = chunks.join('')
+  const saved = join(RESULTS, `${file}.tap`)
+  await mkdir(dirname(saved), { recursive: true })
+  await writeFile(saved, output)
+  const seconds = (performance.now() - startedAt) / 1_000
+  return { file, failed: code !== 0, assertions: assertionsOf(output), seconds, output }
+}
+
+/** Points of the output that are no sums of subtests. */
+function assertionsOf(output: string): number {
+  return (output.match(/^ *(not )?ok \d/gm)?.length ?? 0) - (output.match(/^ *# Subtest/gm)?.length ?? 0)
+}
+
+/** What a file said where it failed. */
+function excerptOf({ output }: Outcome): string {
+  const lines = output.split('\n')
+  const shown = new Set<number>()
+  lines.forEach((line, at) => {
+    if (/^ *not ok/.test(line)) for (let i = at; i < at + 25 && i < lines.length; i++) shown.add(i)
+  })
+  const chosen = lines.filter((_, i) => shown.has(i))
+  return (chosen.length === 0 ? lines.slice(-SHOWN_LINES) : chosen.slice(0, SHOWN_LINES)).join('\n')
+}
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.on(signal, () => {
+    for (const child of running) child.kill('SIGTERM')
+    process.exit(1)
+  })
+}
+
+const files = await choose()
+await rm(RESULTS, { recursive: true, force: true })
+// It starts beside the first files. Who needs it hears itself when it cannot be had.
+if (files.length >= HOLD_ENGINE_FROM) void sharedClickHouse().catch(() => {})
+const startedAt = performance.now()
+const waiting = [...files]
+const outcomes: Outcome[] = []
+await Promise.all(
+  Array.from({ length: Math.min(jobs, files.length) }, async () => {
+    for (let file = waiting.shift(); file !== undefined; file = waiting.shift()) {
+      const outcome = await run(file)
+      outcomes.push(outcome)
+      const { failed, assertions, seconds } = outcome
+      say(`${failed ? 'FAIL' : 'pass'} ${seconds.toFixed(1).padStart(6)} s ${String(assertions).padStart(6)}  ${file}`)
+    }
+  }),
+)
+const failed = outcomes.filter(outcome => outcome.failed)
+for (const outcome of failed) say(`\n-- ${outcome.file}\n${excerptOf(outcome)}`)
+if (values.save !== undefined) {
+  if (failed.length === 0) await rm(values.save, { force: true })
+  else await writeFile(values.save, failed.map(({ file }) => `${file}\n`).join(''))
+}
+const assertions = outcomes.reduce((sum, outcome) => sum + outcome.assertions, 0)
+const minutes = ((performance.now() - startedAt) / 60_000).toFixed(1)
+say(
+  `\n${failed.length === 0 ? 'passed' : `FAILED: ${failed.length}`} of ${files.length} files, ${assertions} assertions, ${minutes} min`,
+)
+if (files.length === 0) say('no test file is called so')
+process.exitCode = failed.length === 0 && files.length > 0 ? 0 : 1
