@@ -8,6 +8,7 @@ import { migrate } from '#store/migrate.ts'
 import { applyStreams } from '#streams/apply.ts'
 import { connect } from '#streams/connect.ts'
 import { layoutSettings, limitsOf } from './settings.ts'
+import { raiseServerWall } from './wall.ts'
 
 try {
   const settings = readSettings(process.env, { ...layoutSettings, natsUrl, clickhouseUrl })
@@ -26,6 +27,7 @@ try {
     cluster: settings.cluster,
   })
   console.log(applied.length === 0 ? 'schema: up to date' : `schema: applied ${applied.join(', ')}`)
+  await raiseServerWall({ settings, clickhouseUrl: settings.clickhouseUrl, say: line => console.log(`wall: ${line}`) })
 } catch (error) {
   console.error(isParleyError(error) ? error.message : error)
   process.exitCode = 1

@@ -76,6 +76,8 @@ export const errors = {
   RUN_ENGINE_FAILED: { status: 0, text: 'An engine did not start' },
   RUN_PART_FAILED: { status: 0, text: 'A part did not start' },
   RUN_MIGRATION_FAILED: { status: 0, text: 'A migration failed' },
+  RUN_WALL_FAILED: { status: 0, text: 'The wall between tenants could not be raised' },
+  RUN_WALL_OPEN: { status: 0, text: 'The reader of the store is not narrowed to one organization' },
   RUN_CURSOR_NEWER: { status: 0, text: 'The cursor of a partition was written by a newer version' },
   STREAM_CONFLICT: { status: 0, text: 'The record was changed by someone else' },
   INTERNAL: { status: 500, text: 'Internal error' },

@@ -4,12 +4,12 @@ import type { EventRow } from '#proto/rows.ts'
 import { Present } from '#proto/rows.ts'
 import type { Store } from '#store/client.ts'
 import { createTenant } from '#test/rig.ts'
-import type { DataNode, StoredEvent } from './fixture.ts'
+import type { DataNode, NodeOptions, StoredEvent } from './fixture.ts'
 import { id, insertEvents, insertMove, insertSessions, startNode, storedEvent, storedSession } from './fixture.ts'
 
 /** Starts a node and writes the data set for its two organizations. */
-export async function startDataNode(t: Parameters<typeof startNode>[0]): Promise<DataNode> {
-  const node = await startNode(t)
+export async function startDataNode(t: Parameters<typeof startNode>[0], options: NodeOptions = {}): Promise<DataNode> {
+  const node = await startNode(t, options)
   // Rows and their reversals lie side by side, as they do until a merge comes by; `fold` is that merge.
   await node.db.store.command('SYSTEM STOP MERGES events')
   const [a, b] = [await createTenant(node.buckets, { name: 'a' }), await createTenant(node.buckets, { name: 'b' })]

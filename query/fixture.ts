@@ -18,8 +18,8 @@ import { openAuditStream } from '#streams/audit.ts'
 import type { StoredRanges } from '#streams/blocks.ts'
 import { followStoredRanges } from '#streams/blocks.ts'
 import { readPayload } from '#streams/payloads.ts'
-import type { createTenant, TestDatabase } from '#test/rig.ts'
-import { connectNats, freshDatabase, silentLog, startNats } from '#test/rig.ts'
+import type { createTenant, WalledDatabase } from '#test/rig.ts'
+import { connectNats, silentLog, startNats, walledDatabase } from '#test/rig.ts'
 import { createAudit, storeAudit } from './audit.ts'
 import { createAuthenticator } from './auth.ts'
 import type { Endpoint } from './endpoint.ts'
@@ -194,7 +194,7 @@ export interface TestNode {
   readonly nc: NatsConnection
   readonly view: ControlView
   readonly stored: StoredRanges
-  readonly db: TestDatabase
+  readonly db: WalledDatabase
   readonly buckets: Buckets
   readonly metrics: Metrics
   ask(method: string, path: string, options?: { body?: unknown; headers?: Record<string, string> }): Promise<Answer>
@@ -212,9 +212,16 @@ export interface DataNode extends TestNode {
 
 export type Tenant = Awaited<ReturnType<typeof createTenant>>
 
+/** What a node may be told. */
+export interface NodeOptions {
+  readonly routes?: readonly Endpoint[]
+  /** What it reads; the wall's reader unless said otherwise. */
+  readonly store?: (db: WalledDatabase) => Store
+}
+
 /** Starts NATS, a database and a node whose clock stands at NOW_MS; every answer is compared with its schema. */
-export async function startNode(t: Teardown, options: { routes?: readonly Endpoint[] } = {}): Promise<TestNode> {
-  const [nats, db] = await Promise.all([startNats(t), freshDatabase(t)])
+export async function startNode(t: Teardown, options: NodeOptions = {}): Promise<TestNode> {
+  const [nats, db] = await Promise.all([startNats(t), walledDatabase(t)])
   const nc = await connectNats(t, nats.url)
   const buckets = await openBuckets(nc)
   const jsm = await jetstreamManager(nc)
@@ -233,7 +240,7 @@ export async function startNode(t: Teardown, options: { routes?: readonly Endpoi
       onKey: createKeyUse({ records: buckets.control, view, log: silentLog }),
     }),
     openReader: createReaders({
-      store: db.store,
+      store: options.store?.(db) ?? db.reader,
       limits: { maxSeconds: 20, maxMemoryMb: 1024, maxRows: 0, organizationQueries: 8, organizationRows: 0 },
       metrics,
       log: silentLog,

@@ -4,7 +4,7 @@ import { createKeyUse } from '#control/key-use.ts'
 import { openControlView } from '#control/view.ts'
 import { loadPrices } from '#pricing/list.ts'
 import { maskAlso } from '#processors/parsers/explain.ts'
-import { clickhouseDatabase, clickhouseUrl, natsUrl } from '#runtime/config.ts'
+import { clickhouseDatabase, clickhouseUrl, natsUrl, readerUrl } from '#runtime/config.ts'
 import { runPart } from '#runtime/part.ts'
 import { readSettings } from '#runtime/settings.ts'
 import { createStore } from '#store/client.ts'
@@ -21,9 +21,10 @@ import { createReaders } from './reader.ts'
 import { routes } from './routes.ts'
 import { startServer } from './server.ts'
 import { openSignIn } from './sign-in/open.ts'
+import { createWallCheck, isOpen } from './walled.ts'
 
-await runPart('query', async ({ env, log, metrics }) => {
-  const settings = readSettings(env, { ...querySettings, natsUrl, clickhouseUrl, clickhouseDatabase })
+await runPart('query', async ({ env, log, metrics, fail }) => {
+  const settings = readSettings(env, { ...querySettings, natsUrl, clickhouseUrl, clickhouseDatabase, readerUrl })
   const prices = await loadPrices(settings.prices)
   maskAlso(settings.secretKeys)
   const nc = await connect({ url: settings.natsUrl, name: 'query', log })
@@ -31,31 +32,40 @@ await runPart('query', async ({ env, log, metrics }) => {
   const jsm = await jetstreamManager(nc, { timeout: 5_000 })
   const view = await openControlView(control, log)
   const stored = followStoredRanges(nc, log)
-  const store = createStore({
-    url: settings.clickhouseUrl,
+  const storeOptions = {
     database: settings.clickhouseDatabase,
     application: 'parley-query',
     maxConnections: settings.connections,
     // The store gives up first, so that its reason is what gets logged.
     requestTimeoutMs: (settings.maxSeconds + 5) * 1000,
-  })
+  }
+  const store = createStore({ ...storeOptions, url: settings.clickhouseUrl })
+  const walled = settings.readerUrl !== ''
+  const readers = walled ? createStore({ ...storeOptions, url: settings.readerUrl }) : store
+  const wall = createWallCheck({ reader: readers, walled, metrics, log })
   const notReady = async (): Promise<string[]> => {
     const reasons: string[] = []
     if (nc.isClosed()) reasons.push('the NATS connection is closed')
     try {
-      await store.read('SELECT 1 FROM events LIMIT 0', { signal: AbortSignal.timeout(2_000) })
-    } catch {
+      await readers.read('SELECT 1 FROM events LIMIT 0', { signal: AbortSignal.timeout(2_000) })
+      await wall.look()
+    } catch (error) {
+      if (isOpen(error)) fail(error)
       reasons.push('the store does not answer, or has no schema yet')
     }
     return reasons
   }
+  // A store that is away for the moment is asked again by notReady; one that is open must serve nobody.
+  await wall.look().catch((error: unknown) => {
+    if (isOpen(error)) throw error
+  })
   const auditStream = await openAuditStream(nc)
   const audit = createAudit({ stream: auditStream, log, metrics })
   const auditing = storeAudit({ stream: auditStream, store, log })
   const signIn = openSignIn(settings, { control: { records: control, view }, audit, metrics, log })
   const bind = createRunner({
     authenticator: createAuthenticator(view, { onKey: createKeyUse({ records: control, view, log }) }),
-    openReader: createReaders({ store, limits: settings, metrics, log }),
+    openReader: createReaders({ store: readers, limits: settings, metrics, log }),
     control: { records: control, view },
     signIn,
     audit,
@@ -78,7 +88,7 @@ await runPart('query', async ({ env, log, metrics }) => {
       await auditing.stop()
       stored.close()
       view.close()
-      await store.close()
+      await Promise.all([store.close(), ...(walled ? [readers.close()] : [])])
       await nc.close()
     },
   }

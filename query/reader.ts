@@ -1,5 +1,5 @@
 // The only way an endpoint reaches the store: reads of one organization, with bound values, limits and a cancel signal. What the
-// client gave up is cancelled in the store as well.
+// client gave up is cancelled in the store as well. Every read says whose rows it may see, and the store holds it to that.
 import { randomUUID } from 'node:crypto'
 import type { ClickHouseSettings } from '@clickhouse/client'
 import { ClickHouseError } from '@clickhouse/client'
@@ -7,6 +7,7 @@ import { ParleyError } from '#proto/errors.ts'
 import type { Log } from '#runtime/log.ts'
 import type { Metrics } from '#runtime/metrics.ts'
 import type { Parameter, Store } from '#store/client.ts'
+import { ORGANIZATION_HEADER } from '#store/wall/tables.ts'
 import { createAllowance } from './allowance.ts'
 import { createShares } from './shares.ts'
 
@@ -80,6 +81,7 @@ export function createReaders(deps: { store: Store; limits: ReaderLimits; metric
           deps.store.read<T>(sql, {
             parameters: { ...parameters, organization },
             settings: { ...settings, ...more },
+            headers: { [ORGANIZATION_HEADER]: organization },
             signal,
             queryId: randomUUID(),
             onRows: rows => allowance.spend(organization, rows),

@@ -31,6 +31,16 @@ export const clickhouseUrl = url(
   'ClickHouse over HTTP, with user and password; the launcher starts one when not set',
   { required: true },
 )
+export const readerUrl = url(
+  'PARLEY_READER_URL',
+  'ClickHouse over HTTP as the user whose rows the store itself narrows to one organization; the launcher sets it. Empty: reads use CLICKHOUSE_URL',
+  { required: false },
+)
+export const sqlUrl = url(
+  'PARLEY_SQL_URL',
+  "ClickHouse over HTTP as the user of tenants' SQL, who sees views only; the launcher sets it. Empty: no such SQL",
+  { required: false },
+)
 export const clickhouseDatabase = text('PARLEY_DATABASE', 'database of all tables', 'parley')
 
 export const pricesFile = text(

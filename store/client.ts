@@ -24,6 +24,8 @@ export interface ReadOptions {
   readonly settings?: ClickHouseSettings
   readonly signal?: AbortSignal
   readonly queryId?: string
+  /** Headers of the HTTP request, by which the store knows whose rows may be seen. */
+  readonly headers?: Readonly<Record<string, string>>
   /** Told how many rows the engine read for it, where the engine says so. */
   readonly onRows?: (rows: number) => void
 }
@@ -72,6 +74,7 @@ export function createStore(options: StoreOptions): Store {
     ...(o.settings ? { clickhouse_settings: o.settings } : {}),
     ...(o.signal ? { abort_signal: o.signal } : {}),
     ...(o.queryId ? { query_id: o.queryId } : {}),
+    ...(o.headers ? { http_headers: { ...o.headers } } : {}),
   })
   return {
     database: options.database,

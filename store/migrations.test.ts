@@ -5,7 +5,7 @@ import { fill, migrate } from '#store/migrate.ts'
 import { sharedClickHouse } from '#test/engines.ts'
 import { freshDatabase } from '#test/rig.ts'
 
-const { store, url, database } = await freshDatabase(t, await sharedClickHouse())
+const { store, url, database } = await freshDatabase(t, (await sharedClickHouse()).url)
 
 /** Fields of an interface of proto/rows.ts; types are gone at run time, so its text is read. */
 async function fieldsOf(name: string): Promise<string[]> {

@@ -5,10 +5,9 @@ import type { Socket } from 'node:net'
 import { createConnection, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { startClickHouse } from '#local/clickhouse.ts'
-import type { Engine } from '#local/nats.ts'
+import { type ClickHouseEngine, startClickHouse } from '#local/clickhouse.ts'
 import { migrate } from '#store/migrate.ts'
-import { TEMPLATE } from './template.ts'
+import { TEMPLATE, WALLED } from './template.ts'
 
 /** Longer than the gap between two test files, short enough to leave nothing behind. */
 const UNUSED_MS = 10_000
@@ -23,8 +22,8 @@ const whenUnused = (): void => {
   if (users.size === 0) timer = setTimeout(() => void end(), UNUSED_MS)
 }
 
-let started = (_engine: Promise<Engine>): void => {}
-const engine = new Promise<Engine>(resolve => {
+let started = (_engine: Promise<ClickHouseEngine>): void => {}
+const engine = new Promise<ClickHouseEngine>(resolve => {
   started = resolve
 })
 let ending = false
@@ -39,7 +38,7 @@ const server = createServer(socket => {
     whenUnused()
   })
   engine.then(
-    ({ url }) => socket.write(`${JSON.stringify({ url })}\n`),
+    ({ url, readerUrl, sqlUrl }) => socket.write(`${JSON.stringify({ url, readerUrl, sqlUrl })}\n`),
     (error: unknown) => socket.end(`${JSON.stringify({ error: String(error) })}\n`),
   )
 })
@@ -51,7 +50,7 @@ await listen(path).catch(async () => {
 })
 const dir = await mkdtemp(join(tmpdir(), 'parley-test-clickhouse-'))
 started(
-  startClickHouse({ dir, startTimeoutMs: 250_000 }).then(async running => {
+  startClickHouse({ dir, databases: WALLED, startTimeoutMs: 250_000 }).then(async running => {
     await migrate({ url: running.url, database: TEMPLATE, application: 'test' })
     return running
   }),

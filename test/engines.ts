@@ -20,22 +20,29 @@ const SOCKET = join(
   `parley-test-${createHash('sha256').update(`${KEEPER} ${userInfo().uid}`).digest('hex').slice(0, 12)}.sock`,
 )
 
-let shared: Promise<string> | undefined
+/** Addresses of the engine, with credentials, by whom they are for. */
+export interface SharedEngine {
+  readonly url: string
+  readonly readerUrl: string
+  readonly sqlUrl: string
+}
 
-/** The address, with credentials, of the shared engine; it stays up while this process lives. */
-export function sharedClickHouse(): Promise<string> {
+let shared: Promise<SharedEngine> | undefined
+
+/** The shared engine; it stays up while this process lives. */
+export function sharedClickHouse(): Promise<SharedEngine> {
   shared ??= obtain()
   return shared
 }
 
-async function obtain(): Promise<string> {
+async function obtain(): Promise<SharedEngine> {
   const deadline = performance.now() + START_TIMEOUT_MS
   let startAt = performance.now()
   while (performance.now() < deadline) {
     const answer = await ask()
     if (answer !== undefined) {
-      if (answer.url !== undefined) return answer.url
-      throw new Error(`the shared ClickHouse did not start: ${answer.error ?? 'no reason given'}`)
+      if ('url' in answer) return answer
+      throw new Error(`the shared ClickHouse did not start: ${answer.error}`)
     }
     if (performance.now() >= startAt) {
       startAt = performance.now() + KEEPER_MS
@@ -48,7 +55,7 @@ async function obtain(): Promise<string> {
 }
 
 /** One line from the keeper; undefined when there is none, or when it was just ending. The connection stays. */
-function ask(): Promise<{ url?: string; error?: string } | undefined> {
+function ask(): Promise<SharedEngine | { readonly error: string } | undefined> {
   return new Promise(resolve => {
     const socket = createConnection(SOCKET)
     const timer = setTimeout(() => socket.destroy(), ASK_MS)
@@ -60,7 +67,7 @@ function ask(): Promise<{ url?: string; error?: string } | undefined> {
       clearTimeout(timer)
       // Held for the life of the process without keeping it alive.
       socket.unref()
-      resolve(JSON.parse(text) as { url?: string; error?: string })
+      resolve(JSON.parse(text) as SharedEngine | { readonly error: string })
     })
     socket.once('error', () => resolve(undefined))
     socket.once('close', () => {

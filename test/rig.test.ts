@@ -27,7 +27,7 @@ t.test('two databases in the shared engine do not see each other', async t => {
 })
 
 t.test('a copied schema is what the migrations make', async t => {
-  const [copied, migrated] = [await freshDatabase(t), await freshDatabase(t, await sharedClickHouse())]
+  const [copied, migrated] = [await freshDatabase(t), await freshDatabase(t, (await sharedClickHouse()).url)]
   const schemaOf = async ({ store, database }: typeof copied): Promise<string[]> => {
     const rows = await store.read<{ sql: string }>(
       `SELECT create_table_query AS sql FROM system.tables WHERE database = {database:String} ORDER BY name`,

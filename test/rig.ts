@@ -3,11 +3,12 @@ import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { ClickHouseError } from '@clickhouse/client'
 import type { NatsConnection } from '@nats-io/transport-node'
 import { createApiKey, createOrganization, createOwner, createSigningKey, signToken } from '#control/admin.ts'
 import type { User } from '#control/records.ts'
 import type { Exit } from '#local/child.ts'
-import { startClickHouse as startClickHouseEngine } from '#local/clickhouse.ts'
+import { startClickHouse as startClickHouseEngine, WALL_NAMES } from '#local/clickhouse.ts'
 import type { Engine } from '#local/nats.ts'
 import { startNats as startNatsEngine } from '#local/nats.ts'
 import { startPartProcess } from '#local/part.ts'
@@ -17,11 +18,13 @@ import { createLog } from '#runtime/log.ts'
 import type { Store } from '#store/client.ts'
 import { createStore } from '#store/client.ts'
 import { migrate } from '#store/migrate.ts'
+import { raiseWall } from '#store/wall/raise.ts'
+import { viewsDatabase } from '#store/wall/tables.ts'
 import type { Buckets, StreamLimits } from '#streams/apply.ts'
 import { applyStreams } from '#streams/apply.ts'
 import { connect } from '#streams/connect.ts'
 import { sharedClickHouse } from './engines.ts'
-import { copyTemplate } from './template.ts'
+import { copyTemplate, WALLED } from './template.ts'
 
 const MiB = 1024 * 1024
 const DAY_S = 86_400
@@ -117,20 +120,62 @@ export interface TestDatabase {
  * engine at `url`.
  */
 export async function freshDatabase(t: Teardown, url?: string): Promise<TestDatabase> {
-  const engine = url ?? (await sharedClickHouse())
+  const engine = url ?? (await sharedClickHouse()).url
   const database = `test_${randomBytes(8).toString('hex')}`
   if (url === undefined) await copyTemplate(engine, database)
   else await migrate({ url, database, application: 'test' })
-  const store = createStore({ url: engine, database, application: 'test' })
+  return { url: engine, database, store: ownStore(t, engine, database) }
+}
+
+/** A store over a database that is dropped when the test ends. */
+function ownStore(t: Teardown, url: string, database: string): Store {
+  const store = createStore({ url, database, application: 'test' })
   t.teardown(async () => {
     try {
+      await store.command(`DROP DATABASE IF EXISTS ${viewsDatabase(database)} SYNC`)
       await store.command(`DROP DATABASE IF EXISTS ${database} SYNC`)
     } catch {
       // A test that ends with its own engine dead has nothing to drop; the shared engine is thrown away as a whole.
     }
     await store.close()
   })
-  return { url: engine, database, store }
+  return store
+}
+
+/** A database with the wall in front. */
+export interface WalledDatabase extends TestDatabase {
+  readonly readerUrl: string
+  readonly sqlUrl: string
+  /** The database as the dashboard reads it. */
+  readonly reader: Store
+  /** The views as SQL of tenants reads them. */
+  readonly sql: Store
+}
+
+/** A fresh database of the shared engine whose rows the wall's users see, each its own organization's. */
+export async function walledDatabase(t: Teardown): Promise<WalledDatabase> {
+  const { url, readerUrl, sqlUrl } = await sharedClickHouse()
+  const database = await claim(url)
+  const store = ownStore(t, url, database)
+  const reason = await raiseWall({ store: { url, database, application: 'test' }, users: WALL_NAMES })
+  if (reason !== undefined) throw new Error(`no wall: ${reason}`)
+  const reader = createStore({ url: readerUrl, database, application: 'test' })
+  const sql = createStore({ url: sqlUrl, database: viewsDatabase(database), application: 'test' })
+  t.teardown(() => Promise.all([reader.close(), sql.close()]))
+  return { url, readerUrl, sqlUrl, database, store, reader, sql }
+}
+
+/** Whoever makes a database has it; a name is free again when its database is dropped. */
+async function claim(url: string): Promise<string> {
+  for (const database of WALLED) {
+    try {
+      await copyTemplate(url, database)
+      return database
+    } catch (error) {
+      if (!(error instanceof ClickHouseError) || error.code !== '82') throw error
+    }
+  }
+  throw new Error(`all ${WALLED.length} walled databases are taken`)
 }
 
 /**

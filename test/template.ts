@@ -5,6 +5,9 @@ import { createStore } from '#store/client.ts'
 /** The database that is copied. Its name stands nowhere else in the schema. */
 export const TEMPLATE = 'parley_test_template'
 
+/** Databases that the wall's users of the shared engine know: the engine has its users from its start on. */
+export const WALLED: readonly string[] = Array.from({ length: 24 }, (_, i) => `parley_test_walled_${i + 1}`)
+
 /** Makes a database like the template, its record of migrations included. */
 export async function copyTemplate(url: string, database: string): Promise<void> {
   const store = createStore({ url, database: 'default', application: 'test' })

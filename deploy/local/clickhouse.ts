@@ -1,13 +1,18 @@
 // The embedded ClickHouse for one machine: a folder goes in, an HTTP address with credentials comes out.
 import { createHash, randomBytes } from 'node:crypto'
-import { chmod, mkdir, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, rm, writeFile } from 'node:fs/promises'
 import { request } from 'node:http'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { HEADER_SETTING, READER_PROFILE, SQL_PROFILE, type WallNames } from '#store/wall/profiles.ts'
+import { ROW_FILTER, viewsDatabase, WALLED_TABLES } from '#store/wall/tables.ts'
 import { rotateLog, startChild } from './child.ts'
 import type { Engine } from './nats.ts'
 import { engineOf, waitUntilReady } from './nats.ts'
 import { freePort } from './ports.ts'
+
+/** Users of the wall; one instance owns the engine, so they need no names of their own. */
+export const WALL_NAMES: WallNames = { reader: 'parley_reader', sql: 'parley_sql', definer: 'parley_definer' }
 
 const HOST = fileURLToPath(new URL('./clickhouse-host.ts', import.meta.url))
 const USER = 'parley'
@@ -21,24 +26,40 @@ export interface ClickHouseOptions {
   readonly port?: number
   /** Left out: random, for this start only. */
   readonly password?: string
+  /** Databases whose rows the users of the wall may see, each its own organization's. */
+  readonly databases?: readonly string[]
   readonly startTimeoutMs?: number
   /** Called as soon as the process exists, before it answers. */
   readonly onSpawn?: (engine: Engine) => void
 }
 
+/** A running ClickHouse. */
+export interface ClickHouseEngine extends Engine {
+  /** The same address for the reader of the dashboard. */
+  readonly readerUrl: string
+  /** The same for SQL of tenants. */
+  readonly sqlUrl: string
+}
+
 /**
- * Starts the engine and resolves once it has answered a query.
+ * Starts the engine and resolves once it has answered a query. Its configuration holds the passwords of its users, and SQL can read
+ * files: so it is removed as soon as the engine has read it.
  * @throws ParleyError RUN_ENGINE_FAILED with the last lines of its log when it ends early or does not answer in time.
  */
-export async function startClickHouse(options: ClickHouseOptions): Promise<Engine> {
-  const { dir } = options
+export async function startClickHouse(options: ClickHouseOptions): Promise<ClickHouseEngine> {
+  const { dir, databases = [] } = options
   const port = options.port || (await freePort())
   const password = options.password ?? randomBytes(24).toString('hex')
   const logFile = join(dir, 'clickhouse.log')
   const configFile = join(dir, 'config.xml')
   await mkdir(dir, { recursive: true, mode: 0o700 })
-  await writePrivate(join(dir, 'users.xml'), usersXml([{ name: USER, password }]))
-  await writePrivate(configFile, configXml(dir, [{ name: USER, password }]))
+  const usersFile = join(dir, 'users.xml')
+  // The passwords of the wall are made from the first, so that they last as long.
+  const derived = (name: string): string => createHash('sha256').update(`${name}:${password}`).digest('hex')
+  const login = (name: string): EngineUser => ({ name, password: name === USER ? password : derived(name) })
+  const [owner, reader, sql] = [login(USER), login(WALL_NAMES.reader), login(WALL_NAMES.sql)]
+  await writePrivate(usersFile, usersXml({ owner, reader, sql }, databases))
+  await writePrivate(configFile, configXml(dir, [owner, reader, sql]))
   rotateLog(logFile, LOG_MAX_BYTES)
   const child = startChild({
     command: process.execPath,
@@ -48,15 +69,20 @@ export async function startClickHouse(options: ClickHouseOptions): Promise<Engin
     output: { file: logFile },
     ipc: true,
   })
-  const engine = engineOf(child, { url: `http://${USER}:${password}@127.0.0.1:${port}`, port, logFile })
+  const urlOf = (user: EngineUser): string => `http://${user.name}:${user.password}@127.0.0.1:${port}`
+  const engine = engineOf(child, { url: urlOf(owner), port, logFile })
   options.onSpawn?.(engine)
-  await waitUntilReady({
-    name: 'ClickHouse',
-    engine,
-    ask: () => answers(port, password),
-    timeoutMs: options.startTimeoutMs ?? 30_000,
-  })
-  return engine
+  try {
+    await waitUntilReady({
+      name: 'ClickHouse',
+      engine,
+      ask: () => answers(port, password),
+      timeoutMs: options.startTimeoutMs ?? 30_000,
+    })
+  } finally {
+    await Promise.all([configFile, usersFile].map(file => rm(file, { force: true })))
+  }
+  return { ...engine, readerUrl: urlOf(reader), sqlUrl: urlOf(sql) }
 }
 
 /** A user of the engine who may connect over HTTP. */
@@ -67,19 +93,23 @@ interface EngineUser {
 
 /**
  * Users. `default` is the engine's own (it runs the query that keeps it alive) and cannot have a password: the handlers of the
- * configuration keep it from the network.
+ * configuration keep it from the network. The definer of the views has no network to log in from.
  */
-function usersXml(users: readonly EngineUser[]): string {
-  const entries = users.map(
-    ({ name, password }) => `    <${name}>
-      <password_sha256_hex>${createHash('sha256').update(password).digest('hex')}</password_sha256_hex>
-      <networks><ip>127.0.0.1</ip></networks>
-      <profile>default</profile>
-      <quota>default</quota>
-    </${name}>`,
-  )
+function usersXml(
+  users: { owner: EngineUser; reader: EngineUser; sql: EngineUser },
+  databases: readonly string[],
+): string {
+  const { owner, reader, sql } = users
+  const tables = databases.flatMap(database => WALLED_TABLES.map(table => `${database}.${table}`))
+  const views = databases.map(database => `${viewsDatabase(database)}.*`)
+  const narrowed = grantsXml(tables) + filtersXml(databases)
+  const nobody = { name: WALL_NAMES.definer, password: randomBytes(24).toString('hex') }
   return `<clickhouse>
-  <profiles><default/></profiles>
+  <profiles>
+    <default/>
+    ${profileXml('reader', READER_PROFILE)}
+    ${profileXml('sql', SQL_PROFILE)}
+  </profiles>
   <quotas><default/></quotas>
   <users>
     <default>
@@ -88,10 +118,38 @@ function usersXml(users: readonly EngineUser[]): string {
       <profile>default</profile>
       <quota>default</quota>
     </default>
-${entries.join('\n')}
+    ${userXml(owner, 'default', '127.0.0.1', '')}
+    ${userXml(reader, 'reader', '127.0.0.1', narrowed)}
+    ${userXml(sql, 'sql', '127.0.0.1', grantsXml(views))}
+    ${userXml(nobody, 'reader', undefined, narrowed)}
   </users>
 </clickhouse>
 `
+}
+
+const userXml = ({ name, password }: EngineUser, profile: string, network: string | undefined, rest: string): string =>
+  `<${name}>
+      <password_sha256_hex>${createHash('sha256').update(password).digest('hex')}</password_sha256_hex>
+      <networks>${network === undefined ? '' : `<ip>${network}</ip>`}</networks>
+      <profile>${profile}</profile>
+      <quota>default</quota>${rest}
+    </${name}>`
+
+/** A profile whose settings are limits, and in which what opens the row filter's eyes cannot be switched off. */
+const profileXml = (name: string, profile: Readonly<Record<string, string | number>>): string =>
+  `<${name}>${Object.entries({ ...profile, [HEADER_SETTING]: 1 })
+    .map(([key, value]) => `<${key}>${value}</${key}>`)
+    .join('')}<constraints><${HEADER_SETTING}><readonly/></${HEADER_SETTING}></constraints></${name}>`
+
+const grantsXml = (objects: readonly string[]): string =>
+  // An empty list would mean every right.
+  `<grants>${(objects.length === 0 ? ['nothing.nothing'] : objects)
+    .map(object => `<query>GRANT SELECT ON ${object}</query>`)
+    .join('')}</grants>`
+
+const filtersXml = (databases: readonly string[]): string => {
+  const tables = WALLED_TABLES.map(table => `<${table}><filter>${ROW_FILTER}</filter></${table}>`).join('')
+  return `<databases>${databases.map(database => `<${database}>${tables}</${database}>`).join('')}</databases>`
 }
 
 /**

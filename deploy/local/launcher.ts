@@ -3,15 +3,19 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { putGuard } from '#control/admin.ts'
+import { ParleyError } from '#proto/errors.ts'
 import { createLog } from '#runtime/log.ts'
 import type { Env, Values } from '#runtime/settings.ts'
 import { migrate } from '#store/migrate.ts'
+import { raiseWall } from '#store/wall/raise.ts'
 import { applyStreams, openBuckets } from '#streams/apply.ts'
 import { connect } from '#streams/connect.ts'
 import { limitsOf } from '../settings.ts'
+import type { WallUrls } from '../wall.ts'
+import { raiseServerWall } from '../wall.ts'
 import type { Tenant } from './bootstrap.ts'
 import { bootstrap } from './bootstrap.ts'
-import { startClickHouse } from './clickhouse.ts'
+import { startClickHouse, WALL_NAMES } from './clickhouse.ts'
 import type { launcherSettings } from './config.ts'
 import type { DataDir } from './data-dir.ts'
 import { type DiskGuard, startDiskGuard } from './disk-guard.ts'
@@ -77,12 +81,14 @@ export function createLauncher(options: LauncherOptions): Launcher {
     start: async () => {
       await mkdir(join(dataDir.path, 'logs'), { recursive: true, mode: 0o700 })
       await refuseTakenPorts(portsOf(settings))
-      const [{ natsUrl, tenant }, clickhouseUrl] = await Promise.all([
+      const [{ natsUrl, tenant }, store] = await Promise.all([
         readyNats(fleet, options),
-        readyClickHouse(fleet, options),
+        readyClickHouse(fleet, options, say),
       ])
       guard = watchDisk(options, natsUrl, say)
-      const env = partEnvironment(options.env, { natsUrl, clickhouseUrl, database: settings.clickhouseDatabase })
+      const env = partEnvironment(options.env, {
+        ...{ natsUrl, ...store, database: settings.clickhouseDatabase },
+      })
       const port = settings.port || (await freePort())
       const otlpPort = settings.otlpPort || (await freePort())
       // A fixed port, so that receivers find the query node again after it was restarted.
@@ -101,7 +107,9 @@ export function createLauncher(options: LauncherOptions): Launcher {
         email: tenant.email,
         password: tenant.password ?? null,
         nats_url: natsUrl,
-        clickhouse_url: clickhouseUrl,
+        clickhouse_url: store.clickhouseUrl,
+        reader_url: store.readerUrl || null,
+        sql_url: store.sqlUrl || null,
       }
       await publish()
       return { baseUrl, otelUrl, tenant }
@@ -165,26 +173,38 @@ function watchDisk({ settings, dataDir }: LauncherOptions, natsUrl: string, say:
   })
 }
 
-/** ClickHouse is there and has this build's schema. Returns its address. */
-async function readyClickHouse(fleet: Fleet, { settings, dataDir }: LauncherOptions): Promise<string> {
-  let url = settings.clickhouseUrl
-  if (url === '') {
-    const fixed = {
-      dir: join(dataDir.path, 'clickhouse'),
-      port: settings.clickhousePort || (await freePort()),
-      password: dataDir.secrets.clickhousePassword,
-    }
-    await fleet.keep('engines', 'clickhouse', async spawned => {
-      url = (await startClickHouse({ ...fixed, onSpawn: spawned })).url
-    })
+/** ClickHouse is there, has this build's schema, and keeps tenants apart. */
+async function readyClickHouse(
+  fleet: Fleet,
+  { settings, dataDir }: LauncherOptions,
+  say: (line: string) => void,
+): Promise<WallUrls & { clickhouseUrl: string }> {
+  const database = settings.clickhouseDatabase
+  const schema = async (url: string): Promise<void> => {
+    await migrate({ url, database, application: 'parley launcher', cluster: settings.cluster })
   }
-  await migrate({
-    url,
-    database: settings.clickhouseDatabase,
-    application: 'parley launcher',
-    cluster: settings.cluster,
+  const secret = dataDir.secrets.clickhousePassword
+  if (settings.clickhouseUrl !== '') {
+    const { clickhouseUrl } = settings
+    await schema(clickhouseUrl)
+    return { clickhouseUrl, ...(await raiseServerWall({ settings, clickhouseUrl, secret, say })) }
+  }
+  const fixed = {
+    dir: join(dataDir.path, 'clickhouse'),
+    port: settings.clickhousePort || (await freePort()),
+    ...{ password: secret, databases: [database] },
+  }
+  const urls = { clickhouseUrl: '', readerUrl: '', sqlUrl: '' }
+  await fleet.keep('engines', 'clickhouse', async spawned => {
+    const { url: clickhouseUrl, readerUrl, sqlUrl } = await startClickHouse({ ...fixed, onSpawn: spawned })
+    Object.assign(urls, { clickhouseUrl, readerUrl, sqlUrl })
   })
-  return url
+  await schema(urls.clickhouseUrl)
+  // Its users come with the engine's configuration; what is missing are the views.
+  const store = { url: urls.clickhouseUrl, database, application: 'parley wall' }
+  const reason = await raiseWall({ store, users: WALL_NAMES })
+  if (reason !== undefined) throw new ParleyError('RUN_WALL_FAILED', reason)
+  return settings.wall === 'off' ? { ...urls, readerUrl: '', sqlUrl: '' } : urls
 }
 
 /** The `pids` of local.json; 0 for a process that is down for the moment, null for an engine that is not ours. */

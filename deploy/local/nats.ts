@@ -1,6 +1,6 @@
 // A NATS server with JetStream on disk, for one machine: a folder goes in, an address with credentials comes out.
 import { randomBytes } from 'node:crypto'
-import { access, chmod, mkdir, writeFile } from 'node:fs/promises'
+import { access, chmod, mkdir, rm, writeFile } from 'node:fs/promises'
 import { createConnection } from 'node:net'
 import { delimiter, join } from 'node:path'
 import { ParleyError } from '#proto/errors.ts'
@@ -88,12 +88,17 @@ export async function startNats(options: NatsOptions): Promise<Engine> {
   })
   const engine = engineOf(child, { url: `nats://parley:${password}@127.0.0.1:${port}`, port, logFile })
   options.onSpawn?.(engine)
-  await waitUntilReady({
-    name: 'nats-server',
-    engine,
-    ask: () => greets(port),
-    timeoutMs: options.startTimeoutMs ?? 15_000,
-  })
+  try {
+    await waitUntilReady({
+      name: 'nats-server',
+      engine,
+      ask: () => greets(port),
+      timeoutMs: options.startTimeoutMs ?? 15_000,
+    })
+  } finally {
+    // It has been read, and holds a password in a place that SQL could read.
+    await rm(configFile, { force: true })
+  }
   return engine
 }
 

@@ -19,7 +19,7 @@ const HANDED_ON = ['NODE_OPTIONS', 'NODE_EXTRA_CA_CERTS', 'TZ']
 /** The launcher's own environment, as far as parts get it, and what they all need. */
 export function partEnvironment(
   env: Env,
-  engines: { natsUrl: string; clickhouseUrl: string; database: string },
+  engines: { natsUrl: string; clickhouseUrl: string; readerUrl: string; sqlUrl: string; database: string },
 ): Record<string, string> {
   const own = Object.entries(env).filter(
     (entry): entry is [string, string] =>
@@ -29,6 +29,8 @@ export function partEnvironment(
     ...Object.fromEntries(own),
     NATS_URL: engines.natsUrl,
     CLICKHOUSE_URL: engines.clickhouseUrl,
+    PARLEY_READER_URL: engines.readerUrl,
+    PARLEY_SQL_URL: engines.sqlUrl,
     PARLEY_DATABASE: engines.database,
     // Several processes share this environment: each takes a free port for /metrics and says which.
     PARLEY_OPS_PORT: '0',
