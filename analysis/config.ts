@@ -21,4 +21,13 @@ export const analysisSettings = {
       max: 8_760,
     },
   ),
+  retentionHours: integer(
+    'PARLEY_RETENTION_HOURS',
+    'hours between two sweeps of what organizations keep no longer; 0 never deletes it',
+    {
+      default: 24,
+      min: 0,
+      max: 8_760,
+    },
+  ),
 } as const

@@ -1,7 +1,9 @@
-// The analysis process: scheduled work beside the others. Erasures as soon as they are asked for, sweeps after them, verify. Any number
+// The analysis process: scheduled work beside the others. Erasures as soon as they are asked for, sweeps after them and of what is kept no
+// longer, verify. Any number
 // of these: one at a time works.
 import { randomBytes } from 'node:crypto'
 import { jetstreamManager } from '@nats-io/jetstream'
+import { openControlView } from '#control/view.ts'
 import { ERASURES } from '#proto/erasure.ts'
 import { runPart } from '#runtime/part.ts'
 import { readSettings } from '#runtime/settings.ts'
@@ -12,6 +14,7 @@ import { readPartitions } from '#streams/settled.ts'
 import { analysisSettings } from './config.ts'
 import { continueErasures } from './erase/erasures.ts'
 import { sweep } from './erase/sweep.ts'
+import { createExpiry } from './retention/expire.ts'
 import { createRounds } from './rounds.ts'
 import { createVerifier } from './verify.ts'
 
@@ -39,6 +42,11 @@ await runPart('analysis', async ({ env, log, metrics }) => {
   }
   const context = { nc, jsm, cursors, store, partitions, log, erased }
   const verifier = createVerifier({ cursors, store, partitions, everyHours: settings.verifyHours, metrics, log })
+  const view = await openControlView(control, log)
+  const expire = createExpiry({
+    ...{ cursors, store, partitions, metrics, log, organizations: view.organizations },
+    everyHours: settings.retentionHours,
+  })
   const rounds = createRounds({
     leases,
     holder: randomBytes(8).toString('hex'),
@@ -47,6 +55,7 @@ await runPart('analysis', async ({ env, log, metrics }) => {
     work: async signal => {
       open.set(await continueErasures(context, signal))
       await sweep(context, signal)
+      await expire(signal)
       await verifier()
     },
   })
@@ -60,6 +69,7 @@ await runPart('analysis', async ({ env, log, metrics }) => {
     notReady: async () => ((await store.ping()) ? [] : ['ClickHouse does not answer']),
     stop: async () => {
       watch.stop()
+      view.close()
       await rounds.stop()
       await Promise.all([store.close(), nc.close()])
     },

@@ -14,6 +14,7 @@ import {
   ownersKey,
 } from '#control/records.ts'
 import { ParleyError } from '#proto/errors.ts'
+import { KEEP_EVERYTHING, type Keep, retentionClass } from '#proto/retention.ts'
 
 /** Organizations that one user may found: a person, not a program, makes them. */
 const FOUNDED_MAX = 100
@@ -44,6 +45,30 @@ export function changeOrganization(records: KV, id: string, change: Organization
     if (now === undefined) throw new ParleyError('QRY_NOT_FOUND', 'no such organization')
     return { ...now, ...change }
   })
+}
+
+/**
+ * Changes how long an organization keeps what it sent; rows that are stored from now on get the class that this takes.
+ * @throws ParleyError QRY_NOT_FOUND; REQ_BODY_INVALID for texts that would outlive their events.
+ */
+export async function changeRetention(
+  records: KV,
+  id: string,
+  change: Partial<Keep>,
+): Promise<Organization & { readonly keep: Keep }> {
+  let keep: Keep = KEEP_EVERYTHING
+  const changed = await changeRecord<Organization>(records, organizationKey(id), now => {
+    if (now === undefined) throw new ParleyError('QRY_NOT_FOUND', 'no such organization')
+    const { events_days, texts_days } = { ...KEEP_EVERYTHING, ...now.keep, ...change }
+    if (events_days !== null && texts_days !== null && texts_days > events_days) {
+      throw new ParleyError('REQ_BODY_INVALID', 'texts cannot be kept for longer than their events', {
+        field: 'texts_days',
+      })
+    }
+    keep = { events_days, texts_days }
+    return { ...now, keep, retention: retentionClass(keep) }
+  })
+  return { ...changed, keep }
 }
 
 /**

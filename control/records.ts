@@ -2,6 +2,7 @@
 // half-done pair can be finished by any reader.
 import { createHash } from 'node:crypto'
 import type { PriceOverride } from '#proto/prices.ts'
+import type { Keep } from '#proto/retention.ts'
 import type { Rule } from '#proto/rules.ts'
 
 /** Key `organization.<id>`. */
@@ -14,6 +15,8 @@ export interface Organization {
   readonly active: boolean
   /** Class of retention that its rows are stored under. */
   readonly retention: number
+  /** How long its rows are kept. Absent: for ever. */
+  readonly keep?: Keep
   readonly created_at: string
   /** Ingestion needs an API key with the scope `write` beside the organization id. Absent: it does not. */
   readonly require_write_key?: boolean

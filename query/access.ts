@@ -51,6 +51,7 @@ export const leastRoles: Readonly<Record<string, Role>> = {
   'DELETE /dashboard/api/users/{user_id}': 'admin',
   'GET /dashboard/api/users/{user_id}/erasure': 'admin',
   'GET /dashboard/api/erasures': 'admin',
+  'PUT /dashboard/api/organization/retention': 'admin',
   'PUT /dashboard/api/organizations/{id}': 'admin',
   'DELETE /dashboard/api/organizations/{id}': 'owner',
   'POST /dashboard/api/organizations/{id}/leave': 'viewer',

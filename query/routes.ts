@@ -27,6 +27,7 @@ import { metadataDistribution } from './endpoints/metadata/distribution.ts'
 import { conversationKeys, conversationKeysUpdate, eventKeys, eventKeysUpdate } from './endpoints/metadata/keys.ts'
 import { organizationDisplayId } from './endpoints/organization/display-id.ts'
 import { rejectedRequests } from './endpoints/organization/rejected-requests.ts'
+import { retention, retentionUpdate } from './endpoints/organization/retention.ts'
 import { organizationSummary } from './endpoints/organization/summary.ts'
 import { organizationsDelete, organizationsUpdate } from './endpoints/organizations/change.ts'
 import { organizationsCreate, organizationsList } from './endpoints/organizations/list.ts'
@@ -87,6 +88,8 @@ export const routes: readonly Endpoint[] = [
   organizationSummary, // GET    /dashboard/api/organization/summary
   organizationDisplayId, // GET    /dashboard/api/organization/displayId
   rejectedRequests, // GET    /dashboard/api/organization/rejected-requests
+  retention, // GET    /dashboard/api/organization/retention
+  retentionUpdate, // PUT    /dashboard/api/organization/retention
   eventKeys, // GET    /dashboard/api/organization/event-keys
   eventKeysUpdate, // PUT    /dashboard/api/organization/event-keys
   conversationKeys, // GET    /dashboard/api/organization/conversation-keys

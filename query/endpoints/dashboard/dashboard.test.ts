@@ -1,5 +1,6 @@
 // Figures, charts, keys and words against the data set whose totals are known by heart.
 import t from 'tap'
+import { organizationKey } from '#control/records.ts'
 import { latencyBucket, latencyOfBucket } from '#proto/rows.ts'
 import { id, insertEvents, insertSessions, storedEvent, storedSession } from '../../fixture.ts'
 import { CHAT, startDataNode } from '../../fixture-data.ts'
@@ -143,6 +144,22 @@ t.test('metadata keys are offered as configured, beside those that were seen', a
   t.match((await call('GET', 'organization/event-keys', undefined, b.apiKey)).body, { keys: [], available_keys: [] })
   const refused = [{ keys: [''] }, { keys: ['x'.repeat(129)] }, { include_keys: Array(101).fill('a') }, { keys: 'a' }]
   for (const body of refused) t.equal((await call('PUT', 'organization/event-keys', body)).status, 400)
+})
+
+t.test('what is kept for how long is a setting, and texts never outlive their events', async t => {
+  const path = 'organization/retention'
+  const f = async (body: object, expected: object): Promise<void> =>
+    void t.match(await call('PUT', path, body), expected, JSON.stringify(body))
+  t.strictSame((await call('GET', path)).body, { events_days: null, texts_days: null })
+  await f({ events_days: 90 }, { status: 200, body: { events_days: 90, texts_days: null } })
+  await f({ texts_days: 30 }, { status: 200, body: { events_days: 90, texts_days: 30 } })
+  await f({ texts_days: 91 }, { status: 400, body: { code: 'REQ_BODY_INVALID', field: 'texts_days' } })
+  await f({ events_days: 6 }, { status: 400, body: { field: 'events_days' } })
+  t.strictSame((await call('GET', path)).body, { events_days: 90, texts_days: 30 })
+  const entry = await node.buckets.control.get(organizationKey(a.organization))
+  t.match(entry?.json(), { retention: 1, keep: { events_days: 90, texts_days: 30 } }, 'new rows get a class')
+  await f({ events_days: null, texts_days: null }, { status: 200, body: { events_days: null, texts_days: null } })
+  t.match((await node.buckets.control.get(organizationKey(a.organization)))?.json(), { retention: 0 })
 })
 
 t.test('saved charts are kept in their order, and changed one by one', async t => {
