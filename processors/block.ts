@@ -2,11 +2,14 @@
 // classes give the same bytes, in every process that runs the same parsers.
 import { gunzipSync } from 'node:zlib'
 import type { Frame } from '#proto/envelope.ts'
-import { FrameKind, readEnvelope } from '#proto/envelope.ts'
+import { FrameEncoding, FrameKind, frameAt, frameFacts, frameStarts, ORGANIZATION_AT } from '#proto/envelope.ts'
 import { isParleyError } from '#proto/errors.ts'
 import { FINGERPRINT_BYTES, fingerprint, NIL_UUID, uuidText } from '#proto/ids.ts'
 import { Present } from '#proto/rows.ts'
 import type { CallReport } from './calls.ts'
+import { sameBytes } from './columns/utf8.ts'
+import type { SdkEvents } from './direct/sdk-events.ts'
+import { type RowOrigin, writeEvent } from './direct/sdk-rows.ts'
 import type { BlockEncoder, EncodedBlock } from './encoder.ts'
 import { inScope } from './lanes.ts'
 import type { FrameParser, ParseOutcome, Unit } from './outcome.ts'
@@ -14,9 +17,12 @@ import { UNPRICED_KEY } from './parsers/cost.ts'
 import type { DeadCode, DeadFrame, OrdinalRun, Scope } from './protocol.ts'
 import { type OrganizationReading, openReading, type ReadingSettings } from './readings.ts'
 import type { Fingerprints } from './repeats.ts'
+import { type PlacedUnit, Units } from './units.ts'
 
-/** A parser for each kind of frame. */
-export type Parsers = Readonly<Record<keyof typeof FrameKind, FrameParser>>
+/** A parser for each kind of frame. `openEvents`: the reader that takes most events from their bytes, for one range. */
+export type Parsers = Readonly<Record<keyof typeof FrameKind, FrameParser>> & {
+  readonly openEvents?: (bytes: Uint8Array) => SdkEvents
+}
 
 /** A frame that has no rows, with everything the dead-letter stream keeps of it. */
 export interface DeadLetter extends DeadFrame {
@@ -50,7 +56,9 @@ export interface BlockInput {
 
 /** Units of a range, before it is known which of them are repeats. */
 export interface Parsed {
-  readonly units: readonly PlacedUnit[]
+  readonly units: Units
+  /** Where the places of units that are no rows are kept. */
+  readonly events: SdkEvents | undefined
   readonly prints: Fingerprints
   readonly dead: readonly DeadLetter[]
   readonly classes: Readonly<Record<string, number>>
@@ -58,19 +66,10 @@ export interface Parsed {
   readonly readings: Readonly<Record<string, string>>
   /** Events with tokens and without a price, by reason. */
   readonly unpriced: Readonly<Record<string, number>>
+  /** Payloads that were made objects although others of their kind are read from bytes, by reason. */
+  readonly fallbacks: Readonly<Record<string, number>>
   /** Events that have no conversation of their own yet. */
   readonly loose: number
-}
-
-/** A unit and where its rows stand. `first` = indexes, by table, of its first rows within the frame. */
-interface PlacedUnit {
-  readonly unit: Unit
-  readonly organization: string
-  readonly sequence: number
-  readonly frame: number
-  readonly first: { readonly sessions: number; readonly texts: number; readonly links: number; readonly events: number }
-  /** The store refuses the frame's rows: counted, never encoded. */
-  readonly refused: boolean
 }
 
 /** A message of a later version: the range must not be passed by this build. */
@@ -94,15 +93,19 @@ export function parseRange(input: BlockInput, parsers: Parsers, progress: Progre
   const verdicts = new Map(input.dead.map(dead => [`${dead.sequence}/${dead.frame}`, dead]))
   const chosen = input.frames ? new Set(input.frames) : undefined
   const all = !input.scope.only && !input.scope.without
-  const units: PlacedUnit[] = []
+  const units = new Units()
+  const events = parsers.openEvents?.(input.bytes)
   const dead: DeadLetter[] = []
   const classes: Record<string, number> = {}
   const readings: Record<string, string> = {}
   const unpriced: Record<string, number> = {}
+  const fallbacks: Record<string, number> = {}
+  const organizationAt = textOfOrganizations(input.bytes)
   const readingOf = openReading(input.reading)
   let start = 0
   for (const [m, sequence] of input.sequences.entries()) {
     const message = input.bytes.subarray(start, input.ends[m])
+    const messageAt = start
     start = input.ends[m] as number
     const whole = verdicts.get(`${sequence}/-1`)
     const frames = whole ? whole : framesOf(message)
@@ -111,13 +114,28 @@ export function parseRange(input: BlockInput, parsers: Parsers, progress: Progre
       if (!input.scope.only) dead.push(wholeLetter(sequence, frames, message))
       continue
     }
-    for (const [f, frame] of frames.entries()) {
-      const key = `${sequence}/${f}`
+    for (let f = 0; f < frames.length; f++) {
+      const at = frames[f] as number
+      const key = chosen || verdicts.size > 0 ? `${sequence}/${f}` : ''
       if (chosen && !chosen.has(key)) continue
-      const organization = uuidText(frame.organization)
+      const organization = organizationAt(messageAt + at)
       if (!all && !inScope(input.scope, organization)) continue
       progress(m, f)
       const verdict = verdicts.get(key)
+      if (events && !verdict && message[at] === FrameKind.event) {
+        const retention = input.classes[organization] ?? 0
+        const reading = readingOf(organization)
+        const event = takeEvent(events, message, messageAt, at, { organization, retention, reading })
+        if (event >= 0) {
+          if (retention !== 0) classes[organization] = retention
+          if (reading.hash !== '') readings[organization] = reading.hash
+          if (events.unpriced !== '') unpriced[events.unpriced] = (unpriced[events.unpriced] ?? 0) + 1
+          units.addEvent(event, sequence, f)
+          continue
+        }
+        fallbacks[events.fallback] = (fallbacks[events.fallback] ?? 0) + 1
+      }
+      const frame = frameAt(message, at)
       const letter = verdict ? { code: verdict.code, reason: verdict.reason } : undefined
       if (letter) dead.push(letterOf(sequence, f, frame, letter))
       // A frame that only the store refused still counts its units: the ordinals of the others must not move.
@@ -135,11 +153,11 @@ export function parseRange(input: BlockInput, parsers: Parsers, progress: Progre
       place(units, outcome.units, { organization, sequence, frame: f, refused: letter !== undefined })
     }
   }
-  const loose = units.reduce(
+  const loose = units.placed.reduce(
     (sum, { unit }) => sum + unit.events.filter(({ provisional }) => provisional === 1).length,
     0,
   )
-  return { units, prints: printsOf(units), dead, classes, readings, unpriced, loose }
+  return { units, events, prints: printsOf(units, events), dead, classes, readings, unpriced, fallbacks, loose }
 }
 
 /** Encodes the units that are no repeats. */
@@ -150,10 +168,20 @@ export function encodeRange(
   encoder: BlockEncoder,
 ): EncodedBlock[] {
   let run = 0
-  for (const [ordinal, placed] of parsed.units.entries()) {
+  const { units, events } = parsed
+  const origin: RowOrigin = { partition: input.partition, generation: input.generation, sequence: 0, frame: 0 }
+  for (let ordinal = 0; ordinal < units.length; ordinal++) {
     while (run < repeats.length && (repeats[run] as OrdinalRun)[1] < ordinal) run++
     const range = repeats[run]
-    if (placed.refused || (range && range[0] <= ordinal)) continue
+    if (range && range[0] <= ordinal) continue
+    const placed = units.rowsAt(ordinal)
+    if (placed === undefined) {
+      origin.sequence = units.sequences[ordinal] as number
+      origin.frame = units.frames[ordinal] as number
+      writeEvent(events as SdkEvents, units.eventAt(ordinal), origin, encoder)
+      continue
+    }
+    if (placed.refused) continue
     const at = (index: number) => ({
       origin_partition: input.partition,
       origin_generation: input.generation,
@@ -170,9 +198,38 @@ export function encodeRange(
   return encoder.finish()
 }
 
-function framesOf(message: Uint8Array): Frame[] | { code: DeadCode; reason: string } {
+/** An event that is read from the bytes of its frame; -1 when it must be made an object. */
+function takeEvent(
+  events: SdkEvents,
+  message: Uint8Array,
+  messageAt: number,
+  at: number,
+  { organization, retention, reading }: FrameOwner,
+): number {
+  if (message[at + 1] !== FrameEncoding.json) return events.leave('compressed')
+  const { length, receivedAtMs } = frameFacts(message, at)
+  const context = { organization, receivedAtMs, mintedId: '', retention, ...reading.context }
+  return events.take(messageAt + at, length, context)
+}
+
+/** The text of the organization of the frame at a position: most frames of a range are of few. */
+function textOfOrganizations(bytes: Uint8Array): (frame: number) => string {
+  let last = -1
+  let text = ''
+  return frame => {
+    const at = frame + ORGANIZATION_AT
+    if (last < 0 || !sameBytes(bytes, last, last + 16, bytes, at)) {
+      text = uuidText(bytes, at)
+      last = at
+    }
+    return text
+  }
+}
+
+/** Where each frame of a message begins. */
+function framesOf(message: Uint8Array): number[] | { code: DeadCode; reason: string } {
   try {
-    return readEnvelope(message)
+    return frameStarts(message)
   } catch (error) {
     if (!isParleyError(error)) throw error
     if (error.code === 'DEAD_ENVELOPE_VERSION') throw new NewerEnvelope(error.message)
@@ -218,13 +275,13 @@ function unpricedIn({ events }: Unit): string[] {
 }
 
 function place(
-  into: PlacedUnit[],
+  into: Units,
   units: readonly Unit[],
   where: Pick<PlacedUnit, 'organization' | 'sequence' | 'frame' | 'refused'>,
 ): void {
   const next = { sessions: 0, texts: 0, links: 0, events: 0 }
   for (const unit of units) {
-    into.push({ unit, ...where, first: { ...next } })
+    into.addRows({ unit, ...where, first: { ...next } })
     next.sessions += unit.sessions.length
     next.texts += unit.texts.length
     next.links += unit.links?.length ?? 0
@@ -232,10 +289,16 @@ function place(
   }
 }
 
-function printsOf(units: readonly PlacedUnit[]): Fingerprints {
+function printsOf(units: Units, events: SdkEvents | undefined): Fingerprints {
   const list = new Uint8Array(units.length * FINGERPRINT_BYTES)
   const calls: CallReport[] = []
-  for (const [ordinal, { unit, organization, sequence, frame, refused }] of units.entries()) {
+  for (let ordinal = 0; ordinal < units.length; ordinal++) {
+    const placed = units.rowsAt(ordinal)
+    if (placed === undefined) {
+      events?.prints.copy(units.eventAt(ordinal), list, ordinal * FINGERPRINT_BYTES)
+      continue
+    }
+    const { unit, organization, sequence, frame, refused } = placed
     if (!unit.identity) continue
     const { kind, id } = unit.identity
     const report = unit.sessions[0]?.report ?? ''
@@ -243,7 +306,7 @@ function printsOf(units: readonly PlacedUnit[]): Fingerprints {
     // A report that is never stored replaces nothing.
     else if (!refused) calls.push({ ordinal, organization, conversation: id, sequence, frame, report })
   }
-  return { list, sequences: Float64Array.from(units, unit => unit.sequence), calls }
+  return { list, sequences: Float64Array.from(units.sequences), calls }
 }
 
 /** NIL_UUID when the receiver minted none. */

@@ -267,6 +267,8 @@ export class LaneLoop {
       }
       shared.metrics.parseSeconds.observe(prepared.workMs / 1000)
       for (const [reason, count] of Object.entries(prepared.unpriced)) shared.metrics.unpriced.inc({ reason }, count)
+      for (const [reason, count] of Object.entries(prepared.fallbacks)) shared.metrics.fallbacks.inc({ reason }, count)
+      shared.metrics.gcSeconds.inc(prepared.gcMs / 1000)
       return [prepared, release]
     } catch (error) {
       release()

@@ -11,6 +11,8 @@ export interface ProcessorMetrics {
   readonly moved: Counter
   readonly dead: Counter<'code'>
   readonly unpriced: Counter<'reason'>
+  readonly fallbacks: Counter<'reason'>
+  readonly gcSeconds: Counter
   readonly proofs: Counter<'table' | 'healed'>
   readonly superseded: Counter
   readonly leases: Counter<'move'>
@@ -37,6 +39,12 @@ export function createProcessorMetrics(metrics: Metrics): ProcessorMetrics {
     moved: metrics.counter('moved_total', 'spans that were moved to the conversation of their trace'),
     dead: metrics.counter('dead_total', 'payloads put into the dead-letter stream, by code', ['code']),
     unpriced: metrics.counter('unpriced_total', 'events with tokens that have no price, by reason', ['reason']),
+    fallbacks: metrics.counter(
+      'fallbacks_total',
+      'payloads that were made objects instead of being read from their bytes',
+      ['reason'],
+    ),
+    gcSeconds: metrics.counter('gc_seconds_total', 'garbage collection of the worker threads'),
     proofs: metrics.counter('proofs_total', 'blocks proven by a count, and what that found', ['table', 'healed']),
     superseded: metrics.counter('superseded_total', 'ranges that were stored anew under another recipe'),
     leases: metrics.counter('lease_moves_total', 'partitions taken, released and lost', ['move']),

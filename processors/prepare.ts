@@ -34,6 +34,10 @@ export interface Prepared {
   readonly workMs: number
   /** Events with tokens and without a price, by reason. */
   readonly unpriced: Readonly<Record<string, number>>
+  /** Payloads that could not be read from their bytes, by reason. */
+  readonly fallbacks: Readonly<Record<string, number>>
+  /** Garbage collection of the thread since it last said so. */
+  readonly gcMs: number
 }
 
 /** How a range is to be read. `repeats` null = the judgement decides; else they are what an earlier recipe says. */
@@ -116,5 +120,7 @@ export async function prepareRange(
     messages,
     workMs: parsed.workMs,
     unpriced: parsed.unpriced,
+    fallbacks: parsed.fallbacks,
+    gcMs: parsed.gcMs,
   }
 }

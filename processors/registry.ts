@@ -1,8 +1,15 @@
 // Which parser reads which kind of frame.
 import type { Parsers } from './block.ts'
+import { SdkEvents } from './direct/sdk-events.ts'
 import { parseTraces } from './parsers/otlp.ts'
 import { parseEvent, parseSession } from './parsers/sdk.ts'
 import { parseVoice } from './parsers/voice.ts'
 
 /** The parsers of this build. */
-export const parsers: Parsers = { session: parseSession, event: parseEvent, voice: parseVoice, otlp: parseTraces }
+export const parsers: Parsers = {
+  session: parseSession,
+  event: parseEvent,
+  voice: parseVoice,
+  otlp: parseTraces,
+  openEvents: bytes => new SdkEvents(bytes),
+}

@@ -1,6 +1,7 @@
 // The task of a worker thread: a range of raw messages comes in, encoded blocks go out. In between the owner is asked, through a
 // port, which units are repeats: the window is the owner's, and only the owner knows the order of ranges.
 import { once } from 'node:events'
+import { PerformanceObserver } from 'node:perf_hooks'
 import type { MessagePort } from 'node:worker_threads'
 import { Piscina } from 'piscina'
 import type { BlockInput, DeadLetter, Parsers } from './block.ts'
@@ -28,14 +29,18 @@ export type WorkerResult =
       readonly classes: Readonly<Record<string, number>>
       readonly readings: Readonly<Record<string, string>>
       readonly unpriced: Readonly<Record<string, number>>
+      readonly fallbacks: Readonly<Record<string, number>>
       readonly loose: number
       /** Milliseconds of work, without the wait for the owner. */
       readonly workMs: number
+      /** Milliseconds of garbage collection of the thread since its last result. */
+      readonly gcMs: number
     }
   | { readonly newer: string }
 
 /** The task function over a set of parsers. */
 export function createWorker(use: Parsers): (task: WorkerTask) => Promise<WorkerResult> {
+  const collected = watchGarbage()
   return async ({ input, repeats, port, progress }) => {
     const startedAt = performance.now()
     try {
@@ -53,14 +58,29 @@ export function createWorker(use: Parsers): (task: WorkerTask) => Promise<Worker
       const resumedAt = performance.now()
       const blocks = encodeRange(parsed, input, repeats ?? judged, createEncoder())
       const workMs = parsedAt - startedAt + (performance.now() - resumedAt)
-      const { dead, classes, readings, unpriced, loose, units } = parsed
-      return moved({ blocks, dead, units: units.length, classes, readings, unpriced, loose, workMs })
+      const gcMs = collected()
+      const { dead, classes, readings, unpriced, fallbacks, loose, units } = parsed
+      return moved({ blocks, dead, units: units.length, classes, readings, unpriced, fallbacks, loose, workMs, gcMs })
     } catch (error) {
       if (error instanceof NewerEnvelope) return { newer: error.message }
       throw error
     } finally {
       port.close()
     }
+  }
+}
+
+/** Milliseconds of garbage collection since they were asked for last. What ends within a task is often heard of after it. */
+function watchGarbage(): () => number {
+  let ms = 0
+  const observer = new PerformanceObserver(list => {
+    for (const entry of list.getEntries()) ms += entry.duration
+  })
+  observer.observe({ entryTypes: ['gc'] })
+  return () => {
+    const heard = ms
+    ms = 0
+    return heard
   }
 }
 

@@ -12,6 +12,11 @@ import { ParleyError } from '#proto/errors.ts'
 /** Bytes before the first frame, and before each payload. */
 export const ENVELOPE_HEADER_BYTES = 8
 export const FRAME_HEADER_BYTES = 46
+/** Where the parts of a frame's header stand, from its first byte. */
+export const ORGANIZATION_AT = 2
+export const RECEIVED_AT = 18
+export const MINTED_AT = 26
+const LENGTH_AT = 42
 const VERSION = 1
 
 /** What a frame's payload is. */
@@ -124,6 +129,44 @@ export function isNewerEnvelope(message: Uint8Array): boolean {
  * @throws ParleyError DEAD_ENVELOPE_VERSION for another version, DEAD_ENVELOPE_BROKEN for bytes that are no envelope.
  */
 export function readEnvelope(message: Uint8Array): Frame[] {
+  return frameStarts(message).map(at => frameAt(message, at))
+}
+
+/** The frame that begins at a position which `frameStarts` found. */
+export function frameAt(message: Uint8Array, at: number): Frame {
+  const b = Buffer.from(message.buffer, message.byteOffset, message.byteLength)
+  const { length, receivedAtMs } = frameFacts(b, at)
+  return {
+    kind: b[at] as number,
+    encoding: b[at + 1] as number,
+    organization: b.subarray(at + ORGANIZATION_AT, at + ORGANIZATION_AT + 16),
+    receivedAtMs,
+    mintedId: b.subarray(at + MINTED_AT, at + MINTED_AT + 16),
+    bytes: b.subarray(at + FRAME_HEADER_BYTES, at + FRAME_HEADER_BYTES + length),
+  }
+}
+
+/** What stands in a frame besides bytes: the length of its payload, and when it was received. */
+export function frameFacts(
+  message: Uint8Array,
+  at: number,
+): { readonly length: number; readonly receivedAtMs: number } {
+  return {
+    length: uint32(message, at + LENGTH_AT),
+    receivedAtMs: uint32(message, at + RECEIVED_AT) + uint32(message, at + RECEIVED_AT + 4) * 0x1_0000_0000,
+  }
+}
+
+function uint32(b: Uint8Array, at: number): number {
+  const low = (b[at] as number) | ((b[at + 1] as number) << 8) | ((b[at + 2] as number) << 16)
+  return (low | ((b[at + 3] as number) << 24)) >>> 0
+}
+
+/**
+ * Where each frame of an envelope begins.
+ * @throws ParleyError as `readEnvelope`.
+ */
+export function frameStarts(message: Uint8Array): number[] {
   const b = Buffer.from(message.buffer, message.byteOffset, message.byteLength)
   if (b.length < ENVELOPE_HEADER_BYTES || b[0] !== 0x50 || b[1] !== 0x59) {
     throw new ParleyError('DEAD_ENVELOPE_BROKEN', 'no envelope header')
@@ -132,24 +175,16 @@ export function readEnvelope(message: Uint8Array): Frame[] {
   const count = b.readUInt32LE(4)
   // Checked before allocating: a broken count must not reserve memory for frames that cannot be there.
   if (count * FRAME_HEADER_BYTES > b.length) throw new ParleyError('DEAD_ENVELOPE_BROKEN', `${count} frames cannot fit`)
-  const frames: Frame[] = []
+  const starts: number[] = []
   let at = ENVELOPE_HEADER_BYTES
   for (let i = 0; i < count; i++) {
     if (at + FRAME_HEADER_BYTES > b.length)
       throw new ParleyError('DEAD_ENVELOPE_BROKEN', `cut in the header of frame ${i}`)
-    const length = b.readUInt32LE(at + 42)
-    const start = at + FRAME_HEADER_BYTES
-    if (start + length > b.length) throw new ParleyError('DEAD_ENVELOPE_BROKEN', `cut in the payload of frame ${i}`)
-    frames.push({
-      kind: b[at] as number,
-      encoding: b[at + 1] as number,
-      organization: b.subarray(at + 2, at + 18),
-      receivedAtMs: b.readUInt32LE(at + 18) + b.readUInt32LE(at + 22) * 0x1_0000_0000,
-      mintedId: b.subarray(at + 26, at + 42),
-      bytes: b.subarray(start, start + length),
-    })
-    at = start + length
+    const end = at + FRAME_HEADER_BYTES + uint32(b, at + LENGTH_AT)
+    if (end > b.length) throw new ParleyError('DEAD_ENVELOPE_BROKEN', `cut in the payload of frame ${i}`)
+    starts.push(at)
+    at = end
   }
   if (at !== b.length) throw new ParleyError('DEAD_ENVELOPE_BROKEN', `${b.length - at} bytes after the last frame`)
-  return frames
+  return starts
 }

@@ -24,7 +24,7 @@ const bytesOf = (column: Column): string => {
 }
 
 /** A text between others, so that positions are not zero. */
-function placed(text: string | Uint8Array): { from: Uint8Array; start: number; end: number } {
+function placed(text: string | Uint8Array): { from: Buffer; start: number; end: number } {
   const bytes = Buffer.from(text as string)
   return { from: Buffer.concat([Buffer.from('<<'), bytes, Buffer.from('>>')]), start: 2, end: 2 + bytes.length }
 }

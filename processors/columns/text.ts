@@ -1,7 +1,8 @@
 // Columns of text: String, and LowCardinality(String) with its dictionary. What a JavaScript string cannot say in UTF-8 (half of a
 // surrogate pair) becomes U+FFFD.
 import { Bytes, type Column, varintBytes, Words, writeCount64, writeVarint } from './column.ts'
-import { copyBytes, hashBytes, sameBytes, unescapeJson } from './utf8.ts'
+import { SeenBytes } from './seen-bytes.ts'
+import { copyBytes, unescapeJson } from './utf8.ts'
 
 /** Up to here a loop over the characters beats the call into the runtime (measured: bench/cases/process.ts). */
 const SHORT = 24
@@ -12,7 +13,7 @@ const LENGTH_BYTES = 10
 /** UTF-8 texts, each behind its length. */
 export class TextColumn implements Column {
   readonly type = 'String'
-  /** Where the text that came last as bytes begins, behind its length. */
+  /** Where the text that came last begins, behind its length. */
   lastAt = 0
   #rows = 0
   readonly #bytes = new Bytes()
@@ -29,6 +30,7 @@ export class TextColumn implements Column {
     bytes.reserve((length < LONG ? length * 3 : Buffer.byteLength(text)) + LENGTH_BYTES)
     const at = bytes.length
     if (length <= SHORT && writeAscii(bytes.data, at, text)) {
+      this.lastAt = at + 1
       bytes.length = at + 1 + length
       return
     }
@@ -37,7 +39,7 @@ export class TextColumn implements Column {
     const size = bytes.data.write(text, at + guess, 'utf8')
     const prefix = varintBytes(size)
     if (prefix !== guess) bytes.data.copyWithin(at + prefix, at + guess, at + guess + size)
-    writeVarint(bytes.data, at, size)
+    this.lastAt = writeVarint(bytes.data, at, size)
     bytes.length = at + prefix + size
   }
 
@@ -54,7 +56,7 @@ export class TextColumn implements Column {
   }
 
   /** Adds the text of a JSON string from the bytes between its quotes, which hold escapes. Precondition: a scanner passed over them. */
-  addJson(from: Uint8Array, start: number, end: number): void {
+  addJson(from: Buffer, start: number, end: number): void {
     const bytes = this.#bytes
     const most = end - start
     this.#rows++
@@ -70,7 +72,7 @@ export class TextColumn implements Column {
     bytes.length = this.lastAt + size
   }
 
-  /** The bytes of the column so far: what `addBytes` or `addJson` added last stands from `lastAt` to `end`, until the next is added. */
+  /** The bytes of the column so far: what was added last stands from `lastAt` to `end`, until the next is added. */
   get data(): Buffer {
     return this.#bytes.data
   }
@@ -221,78 +223,5 @@ export class DictionaryColumn implements Column {
     this.#seen.clear()
     this.#last = ''
     this.#lastIndex = -1
-  }
-}
-
-/** Slots at first: a power of two. */
-const SLOTS = 64
-/** Words a slot: hash, index, where the bytes are kept and how many. */
-const SLOT = 4
-
-/** Bytes -> the index that was kept with them: an open hash table, at most half full. */
-class SeenBytes {
-  #slots = new Int32Array(SLOTS * SLOT).fill(-1)
-  #count = 0
-  #hash = 0
-  readonly #bytes = new Bytes()
-
-  /** The index, -1 for bytes that were not kept. */
-  find(from: Uint8Array, start: number, end: number): number {
-    const slots = this.#slots
-    const mask = slots.length / SLOT - 1
-    const hash = hashBytes(from, start, end)
-    this.#hash = hash
-    for (let slot = hash & mask; ; slot = (slot + 1) & mask) {
-      const at = slot * SLOT
-      const index = slots[at + 1] as number
-      if (index < 0) return -1
-      if (slots[at] !== hash || slots[at + 3] !== end - start) continue
-      if (sameBytes(from, start, end, this.#bytes.data, slots[at + 2] as number)) return index
-    }
-  }
-
-  /** Keeps what `find` was asked for last and did not find. */
-  keep(from: Uint8Array, start: number, end: number, index: number): void {
-    const bytes = this.#bytes
-    if ((this.#count + 1) * 2 * SLOT > this.#slots.length) this.#grow()
-    bytes.reserve(end - start)
-    copyBytes(from, start, end, bytes.data, bytes.length)
-    this.#place(this.#hash, index, bytes.length, end - start)
-    bytes.length += end - start
-    this.#count++
-  }
-
-  #place(hash: number, index: number, at: number, length: number): void {
-    const slots = this.#slots
-    const mask = slots.length / SLOT - 1
-    let slot = hash & mask
-    while ((slots[slot * SLOT + 1] as number) >= 0) slot = (slot + 1) & mask
-    slots[slot * SLOT] = hash
-    slots[slot * SLOT + 1] = index
-    slots[slot * SLOT + 2] = at
-    slots[slot * SLOT + 3] = length
-  }
-
-  #grow(): void {
-    const old = this.#slots
-    this.#slots = new Int32Array(old.length * 2).fill(-1)
-    for (let at = 0; at < old.length; at += SLOT) {
-      const [hash, index, start, length] = [old[at], old[at + 1], old[at + 2], old[at + 3]] as [
-        number,
-        number,
-        number,
-        number,
-      ]
-      if (index >= 0) this.#place(hash, index, start, length)
-    }
-  }
-
-  clear(): void {
-    if (this.#count === 0) return
-    // A block of many words is rare: its table is not kept, so that no later block has to empty it.
-    if (this.#slots.length > 64 * SLOTS * SLOT) this.#slots = new Int32Array(SLOTS * SLOT)
-    this.#slots.fill(-1)
-    this.#count = 0
-    this.#bytes.clear()
   }
 }

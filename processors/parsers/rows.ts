@@ -18,7 +18,7 @@ import type { MetadataBuilder } from './metadata.ts'
 import { cutBytes, cutUnits, wellFormed } from './text.ts'
 
 /** Names and models are kept in dictionaries of the store: a long one is cut there and stands whole in the metadata. */
-const NAME_UNITS = 256
+export const NAME_UNITS = 256
 
 /** Token counts, each with the parts that belong to it, and the cost that was reported; null = not sent. */
 export interface Usage {
@@ -215,6 +215,12 @@ function presentOf(draft: EventDraft, usage: Usage): number {
   let bits = 0
   if (draft.input !== null) bits |= Present.input
   if (draft.output !== null) bits |= Present.output
-  for (const count of counted) if (usage[count] !== null) bits |= Present[count]
+  return bits | usageBits(usage)
+}
+
+/** Bits of `present` for the counts that were sent. */
+export function usageBits(usage: Usage): number {
+  let bits = 0
+  if (usage !== NO_USAGE) for (const count of counted) if (usage[count] !== null) bits |= Present[count]
   return bits
 }

@@ -34,11 +34,22 @@ const cacheHourKeys = ['ephemeral_1h_input_tokens', 'cache_write_1h_tokens', 'to
 /** Names of one provider's own counts: there `input_tokens` leaves out what these count. */
 const exclusiveKeys = ['cache_read_input_tokens', 'cache_creation_input_tokens']
 
+/** Every key that is looked at. */
+export const usageNames: readonly string[] = [
+  ...Object.values(usageKeys).flat(),
+  ...totalKeys,
+  ...serviceKeys,
+  ...audioInputKeys,
+  ...audioOutputKeys,
+  ...cacheHourKeys,
+  ...exclusiveKeys,
+]
+
 /** Fields without which no price can be right. */
 const priced = ['inputTokens', 'outputTokens', 'cacheReadTokens', 'cacheWriteTokens', 'cost'] as const
 
 /** What the metadata says of the model call behind an event. */
-export function usageOfMetadata(metadata: MetadataBuilder): {
+export function usageOfMetadata(metadata: Pick<MetadataBuilder, 'get'>): {
   model: string
   provider: string
   usage: Usage

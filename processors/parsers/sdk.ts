@@ -75,7 +75,7 @@ export const parseEvent: FrameParser = (body, content, context) =>
   })
 
 /** Entries of a list (tools, checkpoints) that are kept. */
-const MAX_ENTRIES = 1000
+export const MAX_ENTRIES = 1000
 
 function withObject(body: Uint8Array, content: string, parse: (object: JsonObject) => ParseOutcome): ParseOutcome {
   if (content !== 'json') return dead(`a ${content} body where JSON belongs`)
@@ -157,7 +157,7 @@ function toolName(tool: unknown): string {
 }
 
 /** Checkpoints as JSON [{name, timestamp, metadata}]; '' when there are none. An entry without a name or time is left out. */
-function checkpointsOf(list: readonly unknown[]): string {
+export function checkpointsOf(list: readonly unknown[]): string {
   const checkpoints = list.filter(isObject).flatMap(entry => {
     const name = textOf(own(entry, 'name'))
     const timestamp = numberOf(own(entry, 'timestamp'))

@@ -35,8 +35,8 @@ const SECRET_VALUE =
 /** Longest value that can be one: longer ones are not tried. */
 const SECRET_UNITS = 8192
 
-/** Something in a text that could make masking it worthwhile: parsing every JSON value would cost more than all the rest. */
-const suspicions = [
+/** Something in a text that could make masking it worthwhile: parsing every JSON value would cost more than all the rest. `-` is `_`, too. */
+export const suspicionWords = [
   'auth',
   'cookie',
   'key',
@@ -45,12 +45,12 @@ const suspicions = [
   'passw',
   'pwd',
   'bearer',
-  'org[-_]id',
+  'org-id',
   'credential',
   'signature',
   'jwt',
 ]
-let suspicious = new RegExp(suspicions.join('|'), 'i')
+let suspicious = suspicionOf(suspicionWords)
 
 /** Secrets in the query of an address. Signatures of presigned addresses stay: without them a recording cannot be played. */
 const SECRET_QUERY =
@@ -64,15 +64,24 @@ const MAX_LEVELS = 64
 /** Judgements about keys: they come from a small vocabulary. */
 const judged = new Map<string, boolean>()
 const JUDGED = 8192
+let version = 0
 
 /** Adds names whose values are masked from now on, in this thread: whole keys, or their last part. `-` and `_` are the same. */
 export function maskAlso(names: readonly string[]): void {
   for (const name of names) {
     secretNames.add(plain(name))
-    suspicions.push(name.replace(/[^\w\s-]/g, '\\$&').replace(/[-_]/g, '[-_]'))
+    suspicionWords.push(name)
   }
-  suspicious = new RegExp(suspicions.join('|'), 'i')
+  suspicious = suspicionOf(suspicionWords)
   judged.clear()
+  version++
+}
+
+/** Changes whenever names are added: what was judged before may be judged differently. */
+export const secretsVersion = (): number => version
+
+function suspicionOf(words: readonly string[]): RegExp {
+  return new RegExp(words.map(word => word.replace(/[^\w\s-]/g, '\\$&').replace(/[-_]/g, '[-_]')).join('|'), 'i')
 }
 
 /** True when the value under this key must not be stored. A dotted key is judged whole, by its last part and by what holds it. */

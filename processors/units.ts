@@ -1,0 +1,54 @@
+// The units of a range in their order: those that are rows already, and those that are places in the bytes of a frame.
+import type { Unit } from './outcome.ts'
+
+/** A unit and where its rows stand. `first` = indexes, by table, of its first rows within the frame. */
+export interface PlacedUnit {
+  readonly unit: Unit
+  readonly organization: string
+  readonly sequence: number
+  readonly frame: number
+  readonly first: { readonly sessions: number; readonly texts: number; readonly links: number; readonly events: number }
+  /** The store refuses the frame's rows: counted, never encoded. */
+  readonly refused: boolean
+}
+
+/** A list without an object for a unit that is read from bytes. */
+export class Units {
+  readonly sequences: number[] = []
+  readonly frames: number[] = []
+  readonly #placed: PlacedUnit[] = []
+  /** An index of `#placed`, or -1 minus the number of an event that is read from bytes. */
+  readonly #which: number[] = []
+
+  get length(): number {
+    return this.#which.length
+  }
+
+  addRows(placed: PlacedUnit): void {
+    this.#which.push(this.#placed.length)
+    this.#placed.push(placed)
+    this.sequences.push(placed.sequence)
+    this.frames.push(placed.frame)
+  }
+
+  addEvent(event: number, sequence: number, frame: number): void {
+    this.#which.push(-1 - event)
+    this.sequences.push(sequence)
+    this.frames.push(frame)
+  }
+
+  /** The rows of a unit; undefined for one that is read from bytes. */
+  rowsAt(ordinal: number): PlacedUnit | undefined {
+    return this.#placed[this.#which[ordinal] as number]
+  }
+
+  /** The number of an event that is read from bytes. Precondition: it has no rows. */
+  eventAt(ordinal: number): number {
+    return -1 - (this.#which[ordinal] as number)
+  }
+
+  /** All units that are rows. */
+  get placed(): readonly PlacedUnit[] {
+    return this.#placed
+  }
+}
