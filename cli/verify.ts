@@ -5,6 +5,7 @@ import type { Difference, VerifyReport } from '#store/verify/verify.ts'
 import { verify as run } from '#store/verify/verify.ts'
 import { openBuckets } from '#streams/apply.ts'
 import { readPartitions, readSettled } from '#streams/settled.ts'
+import { repairByOwners } from './corrections.ts'
 import { openNats, openStore } from './instance.ts'
 import { timeOf } from './time.ts'
 import { UsageError, VERIFY_USAGE } from './usage.ts'
@@ -33,7 +34,7 @@ export async function verify(args: readonly string[]): Promise<number> {
       ...(values.org === undefined ? {} : { organization: values.org.toLowerCase() }),
       ...(values.since === undefined ? {} : { fromMs: timeOf(values.since) }),
       ...(values.until === undefined ? {} : { toMs: timeOf(values.until) }),
-      repair: values.repair ?? false,
+      ...(values.repair ? { repair: (wrong, tell) => repairByOwners(cursors, partitions, wrong, tell) } : {}),
       settled: () => readSettled(cursors, partitions),
       // Progress is not the answer: it must not stand in what --json prints.
       tell: line => console.error(line),

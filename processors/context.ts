@@ -39,6 +39,8 @@ export interface OwnerShared {
   readonly bulkShare: number
   readonly repeatWindow: number
   readonly replayMs: number
+  /** Rows that a correction looks at, and changes, in one turn of the owner's lock. */
+  readonly correctionRows: number
 }
 
 /** One partition in the hands of this process. */

@@ -79,6 +79,7 @@ export async function createBench(
     bulkShare: 0.5,
     repeatWindow: 100_000,
     replayMs: 3_600_000,
+    correctionRows: 7,
   }
   return { nats, nc, buckets, db, shared }
 }

@@ -28,6 +28,8 @@ const STOP_GRACE_MS = 5_000
 /** The same while NATS is away: nothing can be brought to its end then. */
 const AWAY_GRACE_MS = 500
 const LAYOUT_WAIT_MS = 30_000
+/** Rows of one turn of a correction: what waits for the same owner waits for less than a second. */
+const CORRECTION_ROWS = 2_000
 
 await runPart('processor', async ({ env, log, metrics }) => {
   const settings = readSettings(env, processorSettings)
@@ -74,6 +76,7 @@ await runPart('processor', async ({ env, log, metrics }) => {
     bulkShare: settings.bulkShare / 100,
     repeatWindow: settings.repeatWindow,
     replayMs: settings.replayMs,
+    correctionRows: CORRECTION_ROWS,
   }
   let takeovers = 0
   const members = joinMembers({

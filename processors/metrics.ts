@@ -9,6 +9,7 @@ export interface ProcessorMetrics {
   readonly repeats: Counter<'partition'>
   readonly replaced: Counter
   readonly moved: Counter
+  readonly corrected: Counter
   readonly dead: Counter<'code'>
   readonly unpriced: Counter<'reason'>
   readonly fallbacks: Counter<'reason'>
@@ -36,6 +37,7 @@ export function createProcessorMetrics(metrics: Metrics): ProcessorMetrics {
     units: metrics.counter('units_total', 'events, spans, calls and session captures that were processed'),
     repeats: metrics.counter('repeats_total', 'units that had been seen before and were left out', ['partition']),
     replaced: metrics.counter('replaced_total', 'reports of calls that gave way to later ones'),
+    corrected: metrics.counter('corrected_total', 'rows that were written again with the cost of now'),
     moved: metrics.counter('moved_total', 'spans that were moved to the conversation of their trace'),
     dead: metrics.counter('dead_total', 'payloads put into the dead-letter stream, by code', ['code']),
     unpriced: metrics.counter('unpriced_total', 'events with tokens that have no price, by reason', ['reason']),

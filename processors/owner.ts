@@ -5,6 +5,7 @@ import type { Log } from '#runtime/log.ts'
 import { CallBook } from './calls.ts'
 import type { OwnerShared, PartitionContext } from './context.ts'
 import { insist } from './context.ts'
+import { Corrector } from './corrector.ts'
 import { type CursorKeeper, openCursor, Stopped } from './cursor.ts'
 import { Fence } from './fence.ts'
 import { Share } from './gate.ts'
@@ -78,7 +79,7 @@ class PartitionOwner {
   #context!: PartitionContext
   #desk!: ReplayDesk
   #relief!: Relief
-  #moving: Promise<void> = Promise.resolve()
+  #moving: Promise<unknown> = Promise.resolve()
   #draining = false
   #halted: Error | undefined
   #failure: { readonly error: unknown } | undefined
@@ -146,7 +147,10 @@ class PartitionOwner {
       await recoverIntents(this.#context, readers)
       await this.#relief.split()
       await this.#launchAll()
-      this.#moving = this.#move(fence)
+      this.#moving = Promise.all([
+        this.#beside(new Mover(this.#context, fence)),
+        this.#beside(new Corrector(this.#context, fence)),
+      ])
       chores = setInterval(() => this.#chores(), CHORES_MS)
       await ended
     } finally {
@@ -194,9 +198,10 @@ class PartitionOwner {
     return new Fence({ store: this.#shared.store, partition, epoch, outage: this.#storeOutage, signal })
   }
 
-  async #move(fence: Fence): Promise<void> {
+  /** Work on rows that are stored, until the partition is given up. */
+  async #beside(work: Mover | Corrector): Promise<void> {
     try {
-      await new Mover(this.#context, fence).run()
+      await work.run()
     } catch (error) {
       if (error instanceof Stopped) return
       this.#failure ??= { error }

@@ -87,7 +87,8 @@ export function createStore(options: StoreOptions): Store {
       return result.json<T>()
     },
     command: async (sql, o = {}) => {
-      await client.command({ query: sql, ...common(o) })
+      const bound = inPieces(sql, o.parameters ?? {})
+      await client.command({ query: bound.sql, ...common({ ...o, parameters: bound.parameters }) })
     },
     ping: async () => (await client.ping()).success,
     close: () => client.close(),

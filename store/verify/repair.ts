@@ -1,6 +1,8 @@
 // Differences -> what puts them right. Projections are built again from their rows; positions that count too often or too seldom get
-// reversing rows through `corrections`. Every statement looks at what is there, so a repair that was cut short is repeated whole.
+// reversing rows through `corrections`, each bound to what was counted when it was decided. Every look begins with what is there, so a
+// repair that was cut short is repeated whole.
 import { randomUUID } from 'node:crypto'
+import { isUuid } from '#proto/ids.ts'
 import type { Store } from '#store/client.ts'
 import { type PositionDifference, WRITING } from './positions.ts'
 import type { ProjectionDifference } from './projections.ts'
@@ -8,7 +10,15 @@ import { GENTLE } from './scope.ts'
 
 /** Positions that one statement names. */
 const SLICE = 500
-const PINNED = { async_insert: 0, insert_deduplicate: 0, max_threads: 1 } as const
+const PINNED = {
+  async_insert: 0,
+  insert_deduplicate: 0,
+  max_threads: 1,
+  max_execution_time: 30,
+  wait_end_of_query: 1,
+  // A slice names every writing of its positions.
+  max_query_size: String(4 * 1024 * 1024),
+} as const
 
 /** Builds the projections that differ again, in the partitions in which they differ. Reads take the rows meanwhile. */
 export async function rebuildProjections(
@@ -44,58 +54,87 @@ interface Writing {
   readonly s: string
 }
 
-/** How many rows of which sign a writing needs. */
+/** How many rows of which sign a writing needs, and what it counted when that was decided. */
 interface Adjustment {
   readonly writing: string
   readonly sign: 1 | -1
   readonly times: number
+  readonly seen: number
 }
 
-/** Reverses what counts too often, returns what was reversed beyond its row; one writing of each position stays. */
-export async function correctPositions(
-  store: Store,
-  differences: readonly PositionDifference[],
-  tell: (line: string) => void = () => {},
-): Promise<number> {
-  const odd = differences.filter(({ check }) => check === 'position').map(({ at }) => at)
-  const repeated = differences.filter(({ check }) => check === 'repeat')
+/** Whose rows may be touched, and until when. */
+export interface Guard {
+  /** Rows of this partition only: the caller is its owner, and nobody else reverses rows of it meanwhile. */
+  readonly partition: number
+  /** SQL condition on rows that nobody is about to store, to count or to take back. */
+  readonly settled: string
+  /** SQL condition that is false once somebody else may have taken the partition over. */
+  readonly standing: string
+  /** Under which the rows are copied. */
+  readonly queryId?: string
+}
+
+/** Positions and events that are not right, as differences name them. */
+export interface Wrong {
+  readonly positions: readonly string[]
+  readonly events: readonly { readonly organization: string; readonly conversation: string; readonly event: string }[]
+}
+
+/** What of these differences can be corrected. */
+export function wrongOf(differences: readonly PositionDifference[]): Wrong {
+  return {
+    positions: differences.flatMap(({ check, at }) => (check === 'position' ? [at] : [])),
+    events: differences.flatMap(({ check, organization, at }) => {
+      const [conversation = '', event = ''] = at.split('/')
+      return check === 'repeat' ? [{ organization, conversation, event }] : []
+    }),
+  }
+}
+
+/**
+ * Reverses what counts too often, returns what was reversed beyond its row; one writing of each position stays. Returns how many
+ * rows were written. @throws when the outcome is unknown: whoever calls makes sure that nothing of it can arrive later.
+ */
+export async function correctPositions(store: Store, { positions, events }: Wrong, guard: Guard): Promise<number> {
   let corrected = 0
-  for (let first = 0; first < odd.length; first += SLICE) {
-    corrected += await adjust(
-      store,
-      `(${AT}) IN (${odd
-        .slice(first, first + SLICE)
-        .map(tupleOf)
-        .join()})`,
-      'place',
-    )
+  for (let first = 0; first < positions.length; first += SLICE) {
+    const tuples = positions.slice(first, first + SLICE).map(tupleOf)
+    corrected += await adjust(store, `(${AT}) IN (${tuples.join()})`, 'place', guard)
   }
-  for (let first = 0; first < repeated.length; first += SLICE) {
-    const events = repeated.slice(first, first + SLICE).map(({ organization, at }) => {
-      const [conversation, event] = at.split('/')
-      return `(toUUID('${organization}'), toUUID('${conversation}'), toUUID('${event}'))`
-    })
-    corrected += await adjust(store, `(organization, conversation_id, event_id) IN (${events.join()})`, 'event')
+  for (let first = 0; first < events.length; first += SLICE) {
+    const tuples = events
+      .slice(first, first + SLICE)
+      .map(one => `(${[one.organization, one.conversation, one.event].map(uuidSql).join()})`)
+    corrected += await adjust(store, `(organization, conversation_id, event_id) IN (${tuples.join()})`, 'event', guard)
   }
-  if (corrected > 0) tell(`positions: ${corrected} rows written against what counted wrong`)
   return corrected
 }
 
 const AT = 'origin_partition, origin_sequence, origin_frame, origin_index'
 const tupleOf = (at: string): string => `(${at.split('-').map(Number).join()})`
 
+function uuidSql(id: string): string {
+  if (!isUuid(id)) throw new Error('an id is no uuid')
+  return `toUUID('${id}')`
+}
+
 /** `of`: what may count once, a position or an event. */
-async function adjust(store: Store, where: string, of: 'place' | 'event'): Promise<number> {
+async function adjust(store: Store, where: string, of: 'place' | 'event', guard: Guard): Promise<number> {
   const place = of === 'place' ? `(organization, ${AT})` : '(organization, conversation_id, event_id)'
-  const writings = await store.read<Writing>(
-    `SELECT toString(${place}) AS place, toString((${WRITING})) AS writing, toString(s) AS s,
-        toString(row_number() OVER (PARTITION BY place ORDER BY ${of === 'place' ? 'origin_generation DESC, version DESC' : `${AT}, version DESC`})) AS order
-     FROM (SELECT organization, conversation_id, event_id, ${WRITING}, sum(sign) AS s FROM events WHERE ${where}
-       GROUP BY organization, conversation_id, event_id, ${WRITING})
+  const order = of === 'place' ? 'origin_generation DESC, version DESC' : `${AT}, version DESC`
+  // Which writing stays is decided among all; rows of other partitions, and of ranges under way, are left to themselves.
+  const writings = await store.read<Writing & { mine: number }>(
+    `SELECT toString(${place}) AS place, toString((${WRITING})) AS writing, toString(s) AS s, mine,
+        toString(row_number() OVER (PARTITION BY place ORDER BY ${order})) AS order
+     FROM (SELECT organization, conversation_id, event_id, ${WRITING}, sum(sign) AS s,
+         origin_partition = ${guard.partition} AND ${guard.settled} AS mine
+       FROM events WHERE ${where} GROUP BY organization, conversation_id, event_id, ${WRITING})
      ORDER BY place, toUInt64(order)`,
-    { settings: GENTLE },
+    { settings: { ...GENTLE, max_query_size: PINNED.max_query_size } },
   )
-  const adjustments = adjustmentsOf(writings)
+  const mine = new Set(writings.filter(one => one.mine === 1).map(({ writing }) => writing))
+  const adjustments = adjustmentsOf(writings).filter(({ writing }) => mine.has(writing))
+  if (adjustments.length === 0) return 0
   const move = randomUUID()
   for (const [key, group] of Map.groupBy(adjustments, ({ sign, times }) => `${sign}/${times}`)) {
     const [sign = 0, times = 0] = key.split('/').map(Number)
@@ -109,11 +148,14 @@ async function adjust(store: Store, where: string, of: 'place' | 'event'): Promi
       )
     }
   }
-  if (adjustments.length > 0) {
-    await store.command(`INSERT INTO events SELECT * FROM corrections WHERE move_id = toUUID('${move}')`, {
-      settings: PINNED,
-    })
-  }
+  // Only what still counts as it did: a second copy of the same, or one that comes late, finds nothing to do.
+  const seen = adjustments.map(one => `(${one.writing.slice(1, -1)}, ${one.seen})`)
+  await store.command(
+    `INSERT INTO events SELECT * FROM corrections WHERE move_id = toUUID('${move}') AND ${guard.standing} AND (${WRITING}) IN (
+       SELECT ${WRITING} FROM events WHERE ${where} GROUP BY ${WRITING}
+       HAVING (${WRITING}, toInt64(sum(sign))) IN (${seen.join()}))`,
+    { settings: PINNED, ...(guard.queryId === undefined ? {} : { queryId: guard.queryId }) },
+  )
   return adjustments.reduce((sum, { times }) => sum + times, 0)
 }
 
@@ -127,6 +169,6 @@ export function adjustmentsOf(writings: readonly Writing[]): Adjustment[] {
     const surplus = sum - (keeps ? 1 : 0)
     return surplus === 0
       ? []
-      : [{ writing, sign: surplus > 0 ? (-1 as const) : (1 as const), times: Math.abs(surplus) }]
+      : [{ writing, sign: surplus > 0 ? (-1 as const) : (1 as const), times: Math.abs(surplus), seen: sum }]
   })
 }

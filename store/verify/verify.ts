@@ -2,7 +2,7 @@
 import type { Store } from '#store/client.ts'
 import { countPositions, type PositionDifference, type PositionReport } from './positions.ts'
 import { compareProjections, type ProjectionDifference, type ProjectionReport } from './projections.ts'
-import { correctPositions, rebuildProjections } from './repair.ts'
+import { rebuildProjections, type Wrong, wrongOf } from './repair.ts'
 import type { VerifyScope } from './scope.ts'
 
 export type Difference = ProjectionDifference | PositionDifference
@@ -24,7 +24,8 @@ export interface VerifyReport {
 export interface VerifyOptions extends VerifyScope {
   /** Where everything is settled, asked before each look. */
   readonly settled: () => Promise<ReadonlyMap<number, number>>
-  readonly repair?: boolean
+  /** Puts positions right that count wrong; absent: nothing is repaired, projections neither. Only owners may reverse rows. */
+  readonly repair?: (wrong: Wrong, tell: (line: string) => void) => Promise<void>
   readonly tell?: (line: string) => void
   /** Pause before what differs is asked again. */
   readonly lookPauseMs?: number
@@ -36,9 +37,10 @@ export async function verify(store: Store, options: VerifyOptions): Promise<Veri
   const begun = performance.now()
   let [projections, positions] = await look(store, options)
   const found = projections.differences.length + positions.differences.length
-  if (options.repair === true && found > 0) {
+  if (options.repair && found > 0) {
     await rebuildProjections(store, projections.differences, tell)
-    await correctPositions(store, positions.differences, tell)
+    const wrong = wrongOf(positions.differences)
+    if (wrong.positions.length + wrong.events.length > 0) await options.repair(wrong, tell)
     ;[projections, positions] = await look(store, options)
   }
   return {
