@@ -13,7 +13,8 @@ import { openNats } from './instance.ts'
 import { timeOf } from './time.ts'
 import { REPLAY_USAGE, UsageError } from './usage.ts'
 
-interface Range {
+/** Positions of a partition, both ends inclusive. */
+export interface Range {
   readonly partition: number
   readonly from: number
   readonly to: number
@@ -57,7 +58,8 @@ export async function replay(args: readonly string[]): Promise<number> {
   }
 }
 
-async function replayRange(cursors: KV, { partition, from, to }: Range): Promise<number> {
+/** Asks for a replay and follows it; returns the exit code. */
+export async function replayRange(cursors: KV, { partition, from, to }: Range): Promise<number> {
   const { asked, record } = await requestReplay(cursors, partition, { from, to })
   if (!asked) {
     console.error(

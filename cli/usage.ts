@@ -20,6 +20,11 @@ export const REPLAY_USAGE = `parley replay --partition P --from SEQ --to SEQ    
 parley replay --since TIME [--until TIME] [--partition P]  by time of arrival (ISO 8601, or "15m", "2h" ago)
 parley replay status                                       the last replay of every partition`
 
+export const REMAP_USAGE = `parley remap --org UUID [--since TIME] [--until TIME] [--stored] [--estimate]
+                        history by the prices and rules of now: from payloads that are kept, of older rows the costs;
+                        --stored: only from rows; --estimate: says what would change
+parley remap status | cancel`
+
 export const ERASE_USAGE = `parley erase user ID --org UUID | organization --org UUID    deletes for good, in the background
 parley erase status [--org UUID]                           how far erasures are
 parley erase lift ID --org UUID                            lets an erased user come back`
