@@ -9,7 +9,7 @@ import { putOrganization } from '#control/admin.ts'
 import type { Organization } from '#control/records.ts'
 import { apiKeyKey, hashApiKey, organizationKey, signingKeyKey } from '#control/records.ts'
 import { applyStreams, openBuckets } from '#streams/apply.ts'
-import { connectNats, createTenant, startNats, tempDir, testLimits } from '#test/rig.ts'
+import { connectNats, createTenant, nodeEnv, startNats, tempDir, testLimits } from '#test/rig.ts'
 
 const main = fileURLToPath(new URL('./main.ts', import.meta.url))
 const run = promisify(execFile)
@@ -17,7 +17,9 @@ const run = promisify(execFile)
 t.test('records are exported, imported elsewhere, and what stands there stays', async t => {
   const [from, to, dir] = await Promise.all([startNats(t), startNats(t), tempDir(t)])
   const parley = async (url: string, ...args: string[]): Promise<{ code: number; out: string; err: string }> =>
-    run(process.execPath, [main, 'control', ...args], { env: { PATH: process.env.PATH, NATS_URL: url } }).then(
+    run(process.execPath, [main, 'control', ...args], {
+      env: { PATH: process.env.PATH, ...nodeEnv, NATS_URL: url },
+    }).then(
       ({ stdout, stderr }) => ({ code: 0, out: stdout, err: stderr }),
       ({ code, stdout, stderr }: { code: number; stdout: string; stderr: string }) => ({
         ...{ code, out: stdout, err: stderr },

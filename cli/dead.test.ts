@@ -7,7 +7,7 @@ import t from 'tap'
 import { EnvelopeWriter, FrameEncoding, FrameKind } from '#proto/envelope.ts'
 import { uuidBytes } from '#proto/ids.ts'
 import { subjectOf } from '#proto/streams.ts'
-import { eventually, startSystem } from '#test/rig.ts'
+import { eventually, nodeEnv, startSystem } from '#test/rig.ts'
 
 const main = fileURLToPath(new URL('./main.ts', import.meta.url))
 const run = promisify(execFile)
@@ -15,7 +15,7 @@ const run = promisify(execFile)
 t.test('a payload that cannot be parsed is listed, shown, sent again and dropped', async t => {
   const system = await startSystem(t, { receivers: 0 })
   const parley = async (...args: string[]): Promise<{ code: number; out: string; err: string }> => {
-    const env = { PATH: process.env.PATH, NATS_URL: system.nats.url }
+    const env = { PATH: process.env.PATH, ...nodeEnv, NATS_URL: system.nats.url }
     return run(process.execPath, [main, ...args], { env }).then(
       ({ stdout, stderr }) => ({ code: 0, out: stdout, err: stderr }),
       (error: { code: number; stdout: string; stderr: string }) => ({

@@ -7,7 +7,7 @@ import t from 'tap'
 import { type ErasureRecord, erasureKeyOf, userHash } from '#proto/erasure.ts'
 import { openBuckets } from '#streams/apply.ts'
 import { getErasure } from '#streams/erasures.ts'
-import { connectNats, freshDatabase, startNats } from '#test/rig.ts'
+import { connectNats, freshDatabase, nodeEnv, startNats } from '#test/rig.ts'
 
 const main = fileURLToPath(new URL('./main.ts', import.meta.url))
 const run = promisify(execFile)
@@ -17,7 +17,13 @@ t.test('an erasure is asked for, told and lifted', async t => {
   const { cursors } = await openBuckets(await connectNats(t, nats.url))
   const organization = randomUUID()
   const parley = async (...args: string[]): Promise<{ code: number; out: string; err: string }> => {
-    const env = { PATH: process.env.PATH, NATS_URL: nats.url, CLICKHOUSE_URL: db.url, PARLEY_DATABASE: db.database }
+    const env = {
+      PATH: process.env.PATH,
+      ...nodeEnv,
+      NATS_URL: nats.url,
+      CLICKHOUSE_URL: db.url,
+      PARLEY_DATABASE: db.database,
+    }
     return run(process.execPath, [main, 'erase', ...args], { env }).then(
       ({ stdout, stderr }) => ({ code: 0, out: stdout, err: stderr }),
       (error: { code: number; stdout: string; stderr: string }) => ({

@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import t from 'tap'
 import { jsonBytes, protobufBytes, request, span } from '#proto/otlp/fixture.ts'
-import { tempDir } from '#test/rig.ts'
+import { nodeEnv, tempDir } from '#test/rig.ts'
 
 const main = fileURLToPath(new URL('./main.ts', import.meta.url))
 const run = promisify(execFile)
@@ -19,7 +19,7 @@ t.test('an export is explained, whatever its encoding', async t => {
     return join(dir, name)
   }
   const parley = async (...args: string[]): Promise<{ code: number; out: string; err: string }> =>
-    run(process.execPath, [main, 'explain', ...args], { env: { PATH: process.env.PATH } }).then(
+    run(process.execPath, [main, 'explain', ...args], { env: { PATH: process.env.PATH, ...nodeEnv } }).then(
       ({ stdout, stderr }) => ({ code: 0, out: stdout, err: stderr }),
       ({ code, stdout, stderr }: { code: number; stdout: string; stderr: string }) => ({
         ...{ code, out: stdout, err: stderr },
@@ -54,7 +54,7 @@ t.test('an export is explained, whatever its encoding', async t => {
   const [ruled, unpriced, wrong, missing, none] = await Promise.all([
     parley(json, '--rules', rules, '--span', '0000000000000002', '--json'),
     run(process.execPath, [main, 'explain', json, '--all'], {
-      env: { PATH: process.env.PATH, PARLEY_PRICES: prices, PARLEY_SECRET_KEYS: 'shop.chat' },
+      env: { PATH: process.env.PATH, ...nodeEnv, PARLEY_PRICES: prices, PARLEY_SECRET_KEYS: 'shop.chat' },
     }),
     parley(await file('wrong', 'no export')),
     parley(join(dir, 'nothing')),

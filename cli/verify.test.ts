@@ -9,7 +9,7 @@ import { EnvelopeWriter, FrameEncoding, FrameKind } from '#proto/envelope.ts'
 import { uuidBytes } from '#proto/ids.ts'
 import { cursorKeyOf, subjectOf } from '#proto/streams.ts'
 import { readSettled } from '#streams/settled.ts'
-import { eventually, startSystem } from '#test/rig.ts'
+import { eventually, nodeEnv, startSystem } from '#test/rig.ts'
 
 const main = fileURLToPath(new URL('./main.ts', import.meta.url))
 const run = promisify(execFile)
@@ -19,6 +19,7 @@ t.test('what was stored differs in nothing; a row too many is told and taken bac
   const parley = async (...args: string[]): Promise<{ code: number; out: string; err: string }> => {
     const env = {
       PATH: process.env.PATH,
+      ...nodeEnv,
       NATS_URL: system.nats.url,
       CLICKHOUSE_URL: system.clickhouseUrl,
       PARLEY_DATABASE: system.database,

@@ -61,7 +61,7 @@ async function eventsOf(bench: Bench, organization = sole): Promise<number> {
 
 async function exactly(t: Test, bench: Bench, n: number, what: string): Promise<void> {
   let last: Record<string, number> = {}
-  await eventually(what, async () => allEqual((last = await countsOf(bench.db.store)), n), 30_000).catch(() => {})
+  await eventually(what, async () => allEqual((last = await countsOf(bench.db.store, n)), n), 30_000).catch(() => {})
   t.same(last, Object.fromEntries(Object.keys(last).map(name => [name, n])), what)
 }
 

@@ -100,9 +100,11 @@ t.test(
 
     const expected = acknowledged.events.size
     let counts: Record<string, number> = {}
-    await eventually('every event', async () => allEqual((counts = await countsOf(store)), expected), 60_000).catch(
-      () => {},
-    )
+    await eventually(
+      'every event',
+      async () => allEqual((counts = await countsOf(store, expected)), expected),
+      60_000,
+    ).catch(() => {})
     t.same(counts, Object.fromEntries(Object.keys(counts).map(name => [name, expected])), `${expected} events`)
     const ids = await store.read<{ event_id: string }>('SELECT DISTINCT event_id FROM events')
     t.same(

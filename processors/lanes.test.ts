@@ -22,7 +22,7 @@ const kindsOf = (cursor: Cursor): string => cursor.lanes.map(lane => lane.kind).
 
 async function exactly(t: Test, store: Store, n: number, what: string): Promise<void> {
   let last: Record<string, number> = {}
-  await eventually(what, async () => allEqual((last = await countsOf(store)), n), 30_000).catch(() => {})
+  await eventually(what, async () => allEqual((last = await countsOf(store, n)), n), 30_000).catch(() => {})
   t.same(last, Object.fromEntries(Object.keys(last).map(name => [name, n])), what)
 }
 

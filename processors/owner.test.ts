@@ -16,7 +16,7 @@ import { envelopeWeight, loudest, organizationWeights } from './weight.ts'
 async function stored(t: Test, bench: Bench, n: number, timeoutMs = 30_000): Promise<void> {
   let last: Record<string, number> = {}
   try {
-    await eventually(`${n} events`, async () => allEqual((last = await countsOf(bench.db.store)), n), timeoutMs)
+    await eventually(`${n} events`, async () => allEqual((last = await countsOf(bench.db.store, n)), n), timeoutMs)
     t.pass(`${n} events in rows, texts and every projection`)
   } catch {
     t.same(last, Object.fromEntries(Object.keys(last).map(name => [name, n])))

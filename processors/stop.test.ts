@@ -49,7 +49,7 @@ t.test('a stopped processor is replaced once its lease has run out, and harms no
   arriving = false
   await arrivals
   let counts: Record<string, number> = {}
-  await eventually('every event', async () => allEqual((counts = await countsOf(store)), sent)).catch(() => {})
+  await eventually('every event', async () => allEqual((counts = await countsOf(store, sent)), sent)).catch(() => {})
   t.same(counts, Object.fromEntries(Object.keys(counts).map(name => [name, sent])))
   // Unless the machine paused the second one for so long that its own lease ran out.
   const lost = /partition lost|lease is gone|lost to another/.test(second.logs())

@@ -12,7 +12,7 @@ import t from 'tap'
 import { freePort } from '#local/ports.ts'
 import { createStore } from '#store/client.ts'
 import { post } from '#test/http.ts'
-import { eventually } from '#test/rig.ts'
+import { eventually, nodeEnv } from '#test/rig.ts'
 
 interface LocalJson {
   base_url: string
@@ -29,6 +29,7 @@ t.test('whatever is killed, what was acknowledged is stored exactly once', { tim
   const launcher = spawn(process.execPath, [fileURLToPath(new URL('../deploy/local/main.ts', import.meta.url))], {
     env: {
       PATH: process.env.PATH,
+      ...nodeEnv,
       PARLEY_DATA_DIR: dataDir,
       PARLEY_PORT: String(await freePort()),
       PARLEY_OTLP_PORT: String(await freePort()),

@@ -34,6 +34,10 @@ const START_MS = 120_000
 /** An orderly stop takes what a busy machine takes; what hangs is still found. */
 const STOP_MS = 60_000
 const ASKED_MIN = 3
+/** Between two questions: what comes soon is seen soon, what takes long is not asked for all the time. */
+const FIRST_PAUSE_MS = 25
+const LATER_PAUSE_MS = 150
+const LONGEST_PAUSE_MS = 1_000
 /** A question to NATS waits for its answer as long as this, whatever its asker has said. */
 const REQUEST_MS = 60_000
 
@@ -214,7 +218,11 @@ export interface TestPart {
   logs(): string
 }
 
-const PART_ENV = { PARLEY_LOG_LEVEL: 'info', PARLEY_STOP_MS: String(STOP_MS) }
+/** How this run starts Node (see stripped.mjs), for processes that inherit nothing else. */
+export const nodeEnv: Readonly<Record<string, string>> =
+  process.env.NODE_OPTIONS === undefined ? {} : { NODE_OPTIONS: process.env.NODE_OPTIONS }
+
+const PART_ENV = { ...nodeEnv, PARLEY_LOG_LEVEL: 'info', PARLEY_STOP_MS: String(STOP_MS) }
 
 /**
  * Starts a part, e.g. `ingest/main.ts`, and resolves once it is ready. Its environment is `env` and nothing else, with a log level
@@ -383,6 +391,7 @@ export async function eventually<T>(
   const deadline = performance.now() + PATIENCE * timeoutMs
   let cause: unknown
   for (let asked = 0; asked < ASKED_MIN || performance.now() < deadline; asked++) {
+    const askedAt = performance.now()
     try {
       const value = await probe()
       if (value !== undefined && value !== null && value !== false) return value as Exclude<T, undefined | null | false>
@@ -390,7 +399,9 @@ export async function eventually<T>(
     } catch (error) {
       cause = error
     }
-    await new Promise(resolve => setTimeout(resolve, 25))
+    // Whoever waits takes half of the machine at most from what is waited for.
+    const pauseMs = Math.max(Math.min(FIRST_PAUSE_MS + asked * 10, LATER_PAUSE_MS), performance.now() - askedAt)
+    await new Promise(resolve => setTimeout(resolve, Math.min(pauseMs, LONGEST_PAUSE_MS)))
   }
   throw new Error(`not seen within ${PATIENCE * timeoutMs} ms: ${what}`, { cause })
 }

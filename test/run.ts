@@ -10,6 +10,7 @@ import { sharedClickHouse } from './engines.ts'
 import { LONGEST } from './longest.ts'
 
 const ROOT = join(import.meta.dirname, '..')
+const PRELOADED = new URL('./stripped.mjs', import.meta.url).href
 const RESULTS = join(ROOT, '.tap', 'test-results')
 /** A file that takes longer hangs. It is asked what it waits for first (tap tells), and then ended. */
 const FILE_TIMEOUT_S = 1_200
@@ -64,8 +65,7 @@ async function run(file: string): Promise<Outcome> {
     env: {
       ...process.env,
       TAP_TIMEOUT: String(FILE_TIMEOUT_S),
-      // What every file loads (tap, clients) is compiled once and not 130 times.
-      NODE_COMPILE_CACHE: join(ROOT, '.tap', 'compile-cache'),
+      NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} --import ${PRELOADED}`.trim(),
     },
     stdio: ['ignore', 'pipe', 'pipe'],
   })

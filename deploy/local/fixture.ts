@@ -6,7 +6,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Teardown } from '#test/rig.ts'
-import { eventually, tempDir } from '#test/rig.ts'
+import { eventually, nodeEnv, tempDir } from '#test/rig.ts'
 import type { ProcessIdentity } from './identity.ts'
 import { isRunning } from './identity.ts'
 import { freePort } from './ports.ts'
@@ -41,10 +41,10 @@ export interface Launched {
   exited(): Promise<{ code: number | null; tookMs: number }>
 }
 
-/** Starts the launcher with these settings and nothing else of the environment but the PATH. */
+/** Starts the launcher with these settings and nothing else of the environment but the PATH and how the run starts Node. */
 export function launch(t: Teardown, env: Record<string, string>): Launched {
   const child = spawn(process.execPath, [MAIN], {
-    env: { PATH: process.env.PATH, ...env },
+    env: { PATH: process.env.PATH, ...nodeEnv, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let output = ''

@@ -12,6 +12,7 @@ import {
   connectNats,
   eventually,
   freshDatabase,
+  nodeEnv,
   startClickHouse,
   startNats,
   type Teardown,
@@ -92,6 +93,7 @@ export async function startKillSystem(t: Teardown): Promise<KillSystem> {
     database,
     store,
     env: {
+      ...nodeEnv,
       NATS_URL: nats.url,
       CLICKHOUSE_URL: clickhouse.url,
       PARLEY_DATABASE: database,
