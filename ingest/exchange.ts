@@ -5,7 +5,8 @@ import type { EndpointMeter } from '#ingest/meter.ts'
 import type { RateRefusal } from '#ingest/rates.ts'
 import type { Rejects } from '#ingest/rejects.ts'
 import type { Format, Reply } from '#ingest/reply.ts'
-import { contentTypeOf, errorReply, RECEIPT_HEADER, rateReply, statusLine } from '#ingest/reply.ts'
+import { errorReply, rateReply, statusLine } from '#ingest/reply.ts'
+import { SuccessHead } from '#ingest/success-head.ts'
 import type { ErrorCode } from '#proto/errors.ts'
 
 /** What is used of a server's response object. */
@@ -13,7 +14,7 @@ export interface ResponseHandle {
   onAborted(listener: () => void): unknown
   /** Calls back before it returns; what is written meanwhile leaves in one piece. */
   cork(write: () => void): unknown
-  writeStatus(line: string): unknown
+  writeStatus(line: string | Uint8Array): unknown
   writeHeader(name: string, value: string): unknown
   end(body?: string | Uint8Array, closes?: boolean): unknown
   endWithoutBody(length?: number, closes?: boolean): unknown
@@ -29,30 +30,25 @@ export interface Traffic {
   readonly rejects: Pick<Rejects, 'note'>
 }
 
-/** Values of the content type, each with the receipt's name behind it. */
-const SUCCESS_HEADERS: Readonly<Record<Format, string>> = {
-  rest: successHeaders('rest'),
-  'otlp-json': successHeaders('otlp-json'),
-  'otlp-protobuf': successHeaders('otlp-protobuf'),
+const SUCCESS_HEADS: Readonly<Record<Format, SuccessHead>> = {
+  rest: new SuccessHead('rest'),
+  'otlp-json': new SuccessHead('otlp-json'),
+  'otlp-protobuf': new SuccessHead('otlp-protobuf'),
 }
-
-function successHeaders(format: Format): string {
-  return `${contentTypeOf(format)}\r\n${RECEIPT_HEADER}: `
-}
+const NO_BYTES = new Uint8Array(0)
 
 /** The answer that is being written: `cork` calls back before it returns, so one is enough and no answer needs a closure. */
-const success: { res: ResponseHandle | null; headers: string; body: string | Uint8Array; closes: boolean } = {
+const success: { res: ResponseHandle | null; head: Uint8Array; body: string | Uint8Array; closes: boolean } = {
   res: null,
-  headers: '',
-  body: '',
+  head: NO_BYTES,
+  body: NO_BYTES,
   closes: false,
 }
 
-/** The status line of a 200 is written by itself. */
 function writeSuccess(): void {
-  const { res, headers, body, closes } = success
+  const { res, head, body, closes } = success
   success.res = null
-  res?.writeHeader('Content-Type', headers)
+  res?.writeStatus(head)
   res?.end(body, closes)
 }
 
@@ -86,11 +82,11 @@ export class Exchange implements Answering {
     res.onAborted(() => this.finish(0))
   }
 
-  /** The answer that is given a million times: both headers by one call into the server, in one write to the socket. */
-  succeed(body: string | Uint8Array, receipt: string): void {
+  /** The answer that is given a million times: status and headers by one call into the server, in one write to the socket. */
+  succeed(body: string | Uint8Array, receiptHead: string, frame: number): void {
     if (this.done) return
     success.res = this.#res
-    success.headers = SUCCESS_HEADERS[this.format] + receipt
+    success.head = SUCCESS_HEADS[this.format].of(receiptHead, frame)
     success.body = body
     success.closes = this.closes || this.#traffic.draining
     this.#res.cork(writeSuccess)

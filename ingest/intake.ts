@@ -6,7 +6,7 @@ import type { PublishOutcome, Waiter } from '#ingest/payload.ts'
 import type { Publisher } from '#ingest/publish.ts'
 import type { Sessions } from '#ingest/sessions.ts'
 import type { Accepted, Empty, Organization, Refused, RequestContext, Surface } from '#ingest/verdict.ts'
-import { lasting } from '#ingest/verdict.ts'
+import { answerBody, Blank, lasting } from '#ingest/verdict.ts'
 import type { FrameEncoding } from '#proto/envelope.ts'
 import { FrameEncoding as Encoding } from '#proto/envelope.ts'
 import type { ErrorCode } from '#proto/errors.ts'
@@ -14,8 +14,11 @@ import type { Log } from '#runtime/log.ts'
 
 /** The answering side of a request. Exactly one of the two is called, once; both may be called after the sender went away. */
 export interface Answering {
-  /** `receipt` says where in the streams the payload is: partition, sequence of its message, place in the envelope. */
-  succeed(body: string | Uint8Array, receipt: string): void
+  /**
+   * `receiptHead` and `frame` say where in the streams the payload is: partition and sequence of its message, place in the envelope.
+   * `NO_FRAME`: the head is the whole receipt. `body` is valid during the call.
+   */
+  succeed(body: string | Uint8Array, receiptHead: string, frame: number): void
   refuse(code: ErrorCode, detail?: string): void
 }
 
@@ -28,6 +31,7 @@ export interface Treatment {
 
 /** The receipt of a request of which nothing had to be stored. */
 const NO_RECEIPT = 'none'
+export const NO_FRAME = -1
 
 export interface Intake {
   /** Judges and stores a body, and releases it. Returns at once; the answer comes through `answering`. */
@@ -77,7 +81,9 @@ export function createIntake(options: IntakeOptions): Intake {
 
   /** The way of a payload that fits a message only when compressed, if at all. */
   const squeeze = (body: Body, accepted: Accepted, request: Request): void => {
-    const kept = lasting(accepted)
+    // Of a compressed payload nothing can be repeated.
+    const answer = answerBody(accepted, body.bytes).slice()
+    const kept = { ...lasting(accepted), answer }
     if (!body.keep()) {
       body.release()
       return request.to.refuse('ING_FULL')
@@ -145,7 +151,7 @@ export function createIntake(options: IntakeOptions): Intake {
 function answerUnstored(verdict: Empty | Refused, meter: Meter, to: Answering): void {
   if (verdict.ok === false) return to.refuse(verdict.code, verdict.detail)
   if (verdict.ignored !== undefined) meter.ignored(verdict.ignored)
-  to.succeed(verdict.answer, NO_RECEIPT)
+  to.succeed(verdict.answer, NO_RECEIPT, NO_FRAME)
 }
 
 /** True when the session that an event requires is not known here yet, and matters. */
@@ -156,25 +162,30 @@ function mustFind({ requires }: Accepted, context: RequestContext, options: Inta
 
 /** A payload in an envelope: answers when the stream has. Keeps no more than that takes: thousands wait at a time. */
 class Stored implements Waiter {
-  readonly #answer: string | Uint8Array
+  readonly #answer: Accepted['answer']
+  readonly #echoAt: number
   readonly #creates: Uint8Array | null
   readonly #organization: Organization
   readonly #sessions: Sessions
   readonly #to: Answering
 
-  constructor({ answer, creates }: Accepted, organization: Organization, sessions: Sessions, to: Answering) {
+  constructor(accepted: Accepted, organization: Organization, sessions: Sessions, to: Answering) {
+    const { answer, echoAt, creates } = accepted
     this.#answer = answer
+    this.#echoAt = echoAt
     this.#creates = creates
     this.#organization = organization
     this.#sessions = sessions
     this.#to = to
   }
 
-  settled(outcome: PublishOutcome, frame: number): void {
+  settled(outcome: PublishOutcome, frame: number, envelope: Uint8Array, at: number): void {
     if (!outcome.stored) return this.#to.refuse(outcome.code)
     // Before the answer: the sender may use the session the moment it hears of it.
     if (this.#creates !== null) this.#sessions.learn(this.#organization.bytes, this.#creates)
-    this.#to.succeed(this.#answer, outcome.receiptHead + frame)
+    const answer = this.#answer
+    const body = answer instanceof Blank ? answer.fill(envelope, at + this.#echoAt) : answer
+    this.#to.succeed(body, outcome.receiptHead, frame)
   }
 }
 

@@ -28,6 +28,8 @@ export interface Envelope {
   readonly messageId: string
   readonly writer: EnvelopeWriter
   readonly waiters: Waiter[]
+  /** Where their payloads begin. */
+  readonly starts: number[]
   readonly openedAtMs: number
   /** Entries of the sessions header. */
   sessions: string
@@ -103,6 +105,7 @@ export class Lane {
     const envelope = this.#roomFor(bytes.length, sessionEntry !== '')
     const { writer } = envelope
     const { kind, mintedId } = accepted
+    envelope.starts.push(writer.length + FRAME_HEADER_BYTES)
     writer.append(kind, payload.encoding, payload.organization.bytes, payload.receivedAtMs, mintedId, bytes)
     envelope.waiters.push(waiter)
     if (sessionEntry !== '') envelope.sessions += sessionEntry
@@ -313,8 +316,11 @@ export class Lane {
       if (this.#waiting.length > 0) this.flush()
       else this.#leaveSoon()
     }
-    const { waiters } = envelope
-    for (let frame = 0; frame < waiters.length; frame++) waiters[frame]?.settled(outcome, frame)
+    const { waiters, starts } = envelope
+    const bytes = envelope.writer.finish()
+    for (let frame = 0; frame < waiters.length; frame++) {
+      waiters[frame]?.settled(outcome, frame, bytes, starts[frame] as number)
+    }
     const answered = outcome.stored || envelope.refusal !== null || envelope.sends === 0
     this.#options.settled(envelope, answered && envelope.unanswered === 0)
   }

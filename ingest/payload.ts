@@ -11,9 +11,12 @@ export type PublishOutcome =
   | { readonly stored: true; readonly receiptHead: string }
   | { readonly stored: false; readonly code: Refusal }
 
-/** Told once what became of its payload; `frame` is the payload's place in the envelope. */
+/**
+ * Told once what became of its payload. `frame` is the payload's place in the envelope; its bytes stand at `at` of `envelope`, which is
+ * valid during the call.
+ */
 export interface Waiter {
-  settled(outcome: PublishOutcome, frame: number): void
+  settled(outcome: PublishOutcome, frame: number, envelope: Uint8Array, at: number): void
 }
 
 /** A payload on its way into an envelope. */

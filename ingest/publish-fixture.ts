@@ -113,6 +113,7 @@ export function setUp(t: { teardown(undo: () => unknown): unknown }, options: Se
           creates,
           mintedId: null,
           answer: '',
+          echoAt: 0,
         },
         encoding: FrameEncoding.json,
         receivedAtMs: 1,

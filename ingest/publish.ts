@@ -196,6 +196,7 @@ class GroupCommit implements Publisher {
       messageId: this.#idPrefix + number.toString(36),
       writer: spare?.fits(bytes) ? spare : new EnvelopeWriter(this.#maxBytes()),
       waiters: [],
+      starts: [],
       openedAtMs: this.#now(),
       sessions: '',
       sends: 0,

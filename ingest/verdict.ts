@@ -39,7 +39,45 @@ export interface Accepted {
   /** The event id made here, when the client sent none. */
   readonly mintedId: Uint8Array | null
   /** Body of the 200, sent once the payload is durable. */
-  readonly answer: string | Uint8Array
+  readonly answer: string | Uint8Array | Blank
+  /** Where in the payload the id stands that a blank answer repeats; means nothing with any other. */
+  readonly echoAt: number
+}
+
+/** Characters of an id that a blank repeats: a uuid that was sent without escapes. */
+const GAP_BYTES = 36
+
+/** A body with a gap for an id. Filled where it is written, from the payload itself, so that no text is made of the id and none kept. */
+export class Blank {
+  readonly #bytes: Uint8Array
+  readonly #gapAt: number
+
+  /** The ASCII before the id and behind it. */
+  constructor(before: string, behind: string) {
+    this.#bytes = new Uint8Array(new ArrayBuffer(before.length + GAP_BYTES + behind.length))
+    this.#bytes.set(Buffer.from(before, 'latin1'))
+    this.#bytes.set(Buffer.from(behind, 'latin1'), before.length + GAP_BYTES)
+    this.#gapAt = before.length
+  }
+
+  /** The body with the id at `at` of `bytes`; valid until it is filled again. */
+  fill(bytes: Uint8Array, at: number): Uint8Array {
+    const filled = this.#bytes
+    const to = this.#gapAt
+    // Byte by byte: a call that copies costs more than these few.
+    for (let i = 0; i < GAP_BYTES; i++) filled[to + i] = bytes[at + i] as number
+    return filled
+  }
+}
+
+/** The body of the answer to a payload that lies at `at` of `bytes`; of a blank it is valid until the next one is filled. */
+export function answerBody(
+  accepted: Pick<Accepted, 'answer' | 'echoAt'>,
+  bytes: Uint8Array,
+  at = 0,
+): string | Uint8Array {
+  const { answer } = accepted
+  return answer instanceof Blank ? answer.fill(bytes, at + accepted.echoAt) : answer
 }
 
 /** The same with ids of its own, to be kept beyond the call that judged it. */

@@ -6,6 +6,7 @@ import { captureEvent } from '#ingest/surfaces/sdk/capture-event.ts'
 import { captureSession } from '#ingest/surfaces/sdk/capture-session.ts'
 import { voiceReport } from '#ingest/surfaces/voice/report.ts'
 import type { Accepted, RequestContext, Surface } from '#ingest/verdict.ts'
+import { answerBody } from '#ingest/verdict.ts'
 import type { FrameParser, Unit } from '#processors/outcome.ts'
 import { parseTraces } from '#processors/parsers/otlp.ts'
 import { parseEvent, parseSession } from '#processors/parsers/sdk.ts'
@@ -116,7 +117,7 @@ for (const ids of ['strict', 'map'] as const) {
       if (sent === null) continue
       taken.events++
       const row = read(t, parseEvent, eventBody, sent)[0]?.events[0]
-      const { event_id } = JSON.parse(String(sent.answer)) as { event_id: string }
+      const { event_id } = JSON.parse(Buffer.from(answerBody(sent, eventBody)).toString()) as { event_id: string }
       if (row?.conversation_id !== uuidText(sent.identity)) t.fail(`another session: ${eventBody.toString()}`)
       if (row?.event_id !== conversationIdOf(organization, event_id)) t.fail(`another event: ${eventBody.toString()}`)
       if (row?.event_id === NIL_UUID) t.fail(`an event without an id: ${eventBody.toString()}`)
@@ -152,7 +153,7 @@ t.test('an acknowledged voice report becomes as many events as its answer says',
     const verdict = acknowledged(voiceReport, body, context)
     if (verdict === null) continue
     taken++
-    const { event_count } = JSON.parse(String(verdict.answer)) as { event_count: number }
+    const { event_count } = JSON.parse(Buffer.from(answerBody(verdict, body)).toString()) as { event_count: number }
     const units = read(t, parseVoice, body, verdict)
     const events = units.flatMap(unit => unit.events)
     if (events.length !== event_count) t.fail(`${events.length} events, answered ${event_count}: ${body.toString()}`)
@@ -174,7 +175,9 @@ t.test('an acknowledged export becomes as many events as were not refused', asyn
     const body = Buffer.from(JSON.stringify({ resourceSpans: [{ scopeSpans: [{ spans }] }] }))
     const verdict = acknowledged(traces, body, context)
     if (verdict === null) continue
-    const answer = JSON.parse(Buffer.from(verdict.answer).toString()) as { partialSuccess?: { rejectedSpans: string } }
+    const answer = JSON.parse(Buffer.from(answerBody(verdict, body)).toString()) as {
+      partialSuccess?: { rejectedSpans: string }
+    }
     const events = read(t, parseTraces, body, verdict).flatMap(unit => unit.events)
     t.equal(events.length, spans.length - Number(answer.partialSuccess?.rejectedSpans ?? 0))
   }

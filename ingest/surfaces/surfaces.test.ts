@@ -5,6 +5,7 @@ import { captureEvent } from '#ingest/surfaces/sdk/capture-event.ts'
 import { captureSession } from '#ingest/surfaces/sdk/capture-session.ts'
 import { voiceReport } from '#ingest/surfaces/voice/report.ts'
 import type { Accepted, RequestContext, Surface } from '#ingest/verdict.ts'
+import { answerBody } from '#ingest/verdict.ts'
 import { FrameKind } from '#proto/envelope.ts'
 import type { ErrorCode } from '#proto/errors.ts'
 import { conversationIdOf, uuidBytes, uuidText } from '#proto/ids.ts'
@@ -17,10 +18,15 @@ const context: RequestContext = { organization, content: 'json', receivedAtMs: 1
 const mapping: RequestContext = { ...context, ids: 'map' }
 const id = '0b1e7b0a-1111-4222-8333-444444444444'
 
-function accepted(t: { fail(message: string): unknown }, surface: Surface, body: unknown, how = context): Accepted {
-  const verdict = surface(Buffer.from(JSON.stringify(body)), how)
+/** What is accepted, with its answer as text. */
+type Taken = Omit<Accepted, 'answer'> & { readonly answer: string }
+
+function accepted(t: { fail(message: string): unknown }, surface: Surface, body: unknown, how = context): Taken {
+  const bytes = Buffer.from(JSON.stringify(body))
+  const verdict = surface(bytes, how)
   if (verdict.ok !== true) t.fail(`refused: ${JSON.stringify(verdict)}`)
-  return verdict as Accepted
+  const taken = verdict as Accepted
+  return { ...taken, answer: Buffer.from(answerBody(taken, bytes)).toString() }
 }
 
 t.test('a session creates its conversation and is echoed as it was sent', async t => {
@@ -56,8 +62,9 @@ t.test('an event requires its conversation; a missing event id is made and answe
 t.test('an id is answered as it was sent, wherever its body lies and however it is written', async t => {
   const answerTo = (session_id: string): unknown => {
     const text = ` {"client_config":"x","session_id":"${session_id}"}`
-    const verdict = captureSession(Buffer.from(`before${text}`).subarray(6), context)
-    return verdict.ok === true ? verdict.answer : verdict
+    const bytes = Buffer.from(`before${text}`)
+    const verdict = captureSession(bytes.subarray(6), context)
+    return verdict.ok === true ? Buffer.from(answerBody(verdict, bytes, 6)).toString() : verdict
   }
   t.equal(answerTo(id), JSON.stringify({ session_id: id }))
   t.equal(answerTo(id.toUpperCase()), JSON.stringify({ session_id: id.toUpperCase() }))

@@ -26,5 +26,6 @@ export const traces: Surface = (bytes, context) => {
     creates: null,
     mintedId: null,
     answer,
+    echoAt: 0,
   }
 }

@@ -25,12 +25,13 @@ export function conversationOf(scanner: SdkScanner, organization: string): Uint8
 /** Characters of a uuid that was sent without escapes. */
 const UUID_CHARS = 36
 
-/** An id of `body`, the one that was scanned last, as JSON, as it was sent. */
-export function idJson(body: Uint8Array, scanner: SdkScanner, id: ScannedId): string {
-  // Nothing to decode and nothing to escape: the quotes come with it.
-  if (id.isUuid && id.end - id.start === UUID_CHARS) {
-    return Buffer.from(body.buffer, body.byteOffset + id.start - 1, UUID_CHARS + 2).toString('latin1')
-  }
+/** True for a uuid with nothing to decode: its text in the body is its text. */
+export function isPlain(id: ScannedId): boolean {
+  return id.isUuid && id.end - id.start === UUID_CHARS
+}
+
+/** An id of the body that was scanned last, as JSON, as it was sent. */
+export function idJson(scanner: SdkScanner, id: ScannedId): string {
   return JSON.stringify(scanner.textOf(id))
 }
 

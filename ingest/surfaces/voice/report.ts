@@ -36,6 +36,7 @@ export const voiceReport: Surface = (bytes, context) => {
     creates: conversation,
     mintedId: null,
     answer: JSON.stringify({ status: 'accepted', session_id: callId, user_id: number, event_count: eventCount }),
+    echoAt: 0,
   }
 }
 
