@@ -23,8 +23,8 @@ export interface Contender {
   readonly urls: { readonly rest: string; readonly otlp: string }
 }
 
-/** `publish` is no server: a client that publishes to JetStream itself. */
-export type ContenderName = 'bare' | 'parley' | 'ordinary' | 'publish'
+/** `publish` is no server: a client that publishes to JetStream itself. `later`, `stored` and `checked`: see ingest-step.ts. */
+export type ContenderName = 'bare' | 'later' | 'stored' | 'checked' | 'parley' | 'ordinary' | 'publish'
 
 /** One round, or the medians of several. CPU in seconds per million requests. */
 export interface Figures {

@@ -6,6 +6,7 @@ import { gateway } from './cases/gateway.ts'
 import { handOver } from './cases/hand-over.ts'
 import { idle } from './cases/idle.ts'
 import { ingest } from './cases/ingest.ts'
+import { ingestFloor } from './cases/ingest-floor.ts'
 import { ingestMemory } from './cases/ingest-memory.ts'
 import { kills } from './cases/kills.ts'
 import { late } from './cases/late.ts'
@@ -53,6 +54,11 @@ const cases: Readonly<Record<string, { about: string; run: (args: readonly strin
     about:
       'the receiver between a bare server and the ordinary design; --quick, --only <pattern>, --rounds, --seconds, --save',
     run: ingest,
+  },
+  'ingest-floor': {
+    about:
+      'what each duty of a receiver costs beside a bare server; --rounds (7), --seconds (2), --connections (64,512)',
+    run: ingestFloor,
   },
   'ingest-memory': {
     about: "the receiver's resident size at full rate; --minutes (20), --connections (512)",
