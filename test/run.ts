@@ -34,7 +34,8 @@ const say = (text: string): boolean => process.stdout.write(`${text}\n`)
 interface Outcome {
   readonly file: string
   readonly failed: boolean
-  readonly assertions: number
+  readonly total: number
+  readonly passed: number
   readonly seconds: number
   readonly output: string
 }
@@ -84,12 +85,13 @@ async function run(file: string): Promise<Outcome> {
   await mkdir(dirname(saved), { recursive: true })
   await writeFile(saved, output)
   const seconds = (performance.now() - startedAt) / 1_000
-  return { file, failed: code !== 0, assertions: assertionsOf(output), seconds, output }
+  return { file, failed: code !== 0, ...countsOf(output), seconds, output }
 }
 
-/** Points of the output that are no sums of subtests. */
-function assertionsOf(output: string): number {
-  return (output.match(/^ *(not )?ok \d/gm)?.length ?? 0) - (output.match(/^ *# Subtest/gm)?.length ?? 0)
+/** What tap says at the end of a file; one that did not come that far has failed in one point at least. */
+function countsOf(output: string): { total: number; passed: number } {
+  const [, total, passed] = /^# \{ total: (\d+), pass: (\d+)/m.exec(output) ?? []
+  return total === undefined ? { total: 1, passed: 0 } : { total: Number(total), passed: Number(passed ?? 0) }
 }
 
 /** What a file said where it failed. */
@@ -122,8 +124,8 @@ await Promise.all(
     for (let file = waiting.shift(); file !== undefined; file = waiting.shift()) {
       const outcome = await run(file)
       outcomes.push(outcome)
-      const { failed, assertions, seconds } = outcome
-      say(`${failed ? 'FAIL' : 'pass'} ${seconds.toFixed(1).padStart(6)} s ${String(assertions).padStart(6)}  ${file}`)
+      const { failed, total, seconds } = outcome
+      say(`${failed ? 'FAIL' : 'pass'} ${seconds.toFixed(1).padStart(6)} s ${String(total).padStart(6)}  ${file}`)
     }
   }),
 )
@@ -133,10 +135,13 @@ if (values.save !== undefined) {
   if (failed.length === 0) await rm(values.save, { force: true })
   else await writeFile(values.save, failed.map(({ file }) => `${file}\n`).join(''))
 }
-const assertions = outcomes.reduce((sum, outcome) => sum + outcome.assertions, 0)
-const minutes = ((performance.now() - startedAt) / 60_000).toFixed(1)
-say(
-  `\n${failed.length === 0 ? 'passed' : `FAILED: ${failed.length}`} of ${files.length} files, ${assertions} assertions, ${minutes} min`,
-)
+// The last lines are those of tap's own runner, for whoever reads logs of both.
+const total = outcomes.reduce((sum, outcome) => sum + outcome.total, 0)
+const good = outcomes.reduce((sum, outcome) => sum + outcome.passed, 0)
+const passed = files.length - failed.length
+say(`\nAsserts:  ${good} pass  ${total - good} fail  ${total} of ${total} complete`)
+say(`Suites:   ${passed} pass  ${failed.length} fail  ${outcomes.length} of ${files.length} complete`)
+say(`\n# { total: ${total}, pass: ${good}${good === total ? '' : `, fail: ${total - good}`} }`)
+say(`# time=${Math.round(performance.now() - startedAt)}ms`)
 if (files.length === 0) say('no test file is called so')
 process.exitCode = failed.length === 0 && files.length > 0 ? 0 : 1
