@@ -42,9 +42,11 @@ export async function startControlNode(
     signIn?: Partial<SignInOptions>
     clock?: () => number
     log?: Log
+    /** A free one where it is left out. */
+    port?: number
   } = {},
 ): Promise<ControlNode> {
-  const { log = silentLog, clock = Date.now } = options
+  const { log = silentLog, clock = Date.now, port = 0 } = options
   const nats = await startNats(t)
   // Tests restart this server: a question that is lost with it is given up as in production.
   const { control: records, cursors, rejects } = await openBuckets(await connectNats(t, nats.url, { hasty: true }))
@@ -75,7 +77,7 @@ export async function startControlNode(
   const server = await startServer(
     { routes, bind, notReady: async () => [], maxBodyBytes: 64 * 1024, log, corsOrigins: options.corsOrigins ?? [] },
     '127.0.0.1',
-    0,
+    port,
   )
   t.teardown(() => server.close())
   const url = `http://127.0.0.1:${server.port}`

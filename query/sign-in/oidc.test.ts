@@ -1,59 +1,21 @@
 // Signing in through a real OpenID provider over HTTP, as a browser does: redirects, forms and cookies by hand.
-import { once } from 'node:events'
-import { createServer, type RequestListener } from 'node:http'
-import { createRequire } from 'node:module'
-import type { AddressInfo } from 'node:net'
 import { decodeJwt } from 'jose'
 import t from 'tap'
 import { createOrganization, createOwner } from '#control/admin.ts'
 import { addMember } from '#control/members.ts'
 import { eventually } from '#test/rig.ts'
 import { startControlNode } from '../fixture-control.ts'
+import { CLIENT_SECRET, startProvider } from './fixture-provider.ts'
 import { createOidc } from './oidc.ts'
 
 const SITE = 'http://parley.example'
-const require = createRequire(import.meta.url)
-const { Provider } = require('oidc-provider') as {
-  Provider: new (
-    issuer: string,
-    configuration: object,
-  ) => { callback(): RequestListener; on(name: string, listener: () => void): void }
-}
-
 type Test = Pick<typeof t, 'equal' | 'match'>
 
-/** People of the provider; the account id is the name in the form. */
-const people: Record<string, object> = {
-  ada: { email: 'Ada@example.org', email_verified: true, name: 'Ada', picture: 'https://pictures.example/ada.png' },
-  mallory: { email: 'ada@example.org', email_verified: false, name: 'Mallory' },
-  stranger: { email: 'stranger@example.org', email_verified: true },
-}
-
-const server = createServer()
-server.listen(0, '127.0.0.1')
-await once(server, 'listening')
-t.teardown(() => {
-  server.close()
-  server.closeAllConnections()
-})
-const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-const provider = new Provider(issuer, {
-  clients: ['parley'].map(client_id => ({
-    client_id,
-    client_secret: 'secret of parley',
-    redirect_uris: [`${SITE}/auth/callback`],
-  })),
-  claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['name', 'picture'] },
-  pkce: { required: () => true },
-  cookies: { keys: ['test'] },
-  findAccount: (_context: unknown, sub: string) => ({ accountId: sub, claims: () => ({ sub, ...people[sub] }) }),
-})
-server.on('request', provider.callback())
-
+const issuer = await startProvider(t, [`${SITE}/auth/callback`])
 /** A slow machine is no provider that fails. */
 const timeoutMs = 300_000
 const redirectUri = `${SITE}/auth/callback`
-const oidc = createOidc({ issuer, clientId: 'parley', clientSecret: 'secret of parley', redirectUri, timeoutMs })
+const oidc = createOidc({ issuer, clientId: 'parley', clientSecret: CLIENT_SECRET, redirectUri, timeoutMs })
 const signInOptions = { oidc, oidcName: 'Example', passwords: false, publicUrl: SITE }
 const node = await startControlNode(t, { signIn: { ...signInOptions, signUp: 'invited' } })
 const { ask, records, view } = node
