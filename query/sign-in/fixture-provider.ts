@@ -5,8 +5,8 @@ import { createRequire } from 'node:module'
 import type { AddressInfo } from 'node:net'
 import type { Teardown } from '#test/rig.ts'
 
-// Its types come from a package of their own, for three names.
-const { Provider } = createRequire(import.meta.url)('oidc-provider') as {
+const require = createRequire(import.meta.url)
+const { Provider } = require('oidc-provider') as {
   Provider: new (
     issuer: string,
     configuration: object,
