@@ -193,7 +193,7 @@ export class Corrector {
       this.#check()
       await lease.fresh(signal)
       const { standing, token } = this.#fence
-      await copy(store, { partition, move, standing, queryId: queryIdOf(store, token) })
+      await copy(store, { partition, move, standing, queryId: queryIdOf(store, token), first: false })
     }
     shared.metrics.corrected.inc(changes.length)
   }

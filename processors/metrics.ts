@@ -10,6 +10,7 @@ export interface ProcessorMetrics {
   readonly replaced: Counter
   readonly moved: Counter
   readonly corrected: Counter
+  readonly moveSeconds: Histogram<'step'>
   readonly dead: Counter<'code'>
   readonly unpriced: Counter<'reason'>
   readonly fallbacks: Counter<'reason'>
@@ -39,6 +40,7 @@ export function createProcessorMetrics(metrics: Metrics): ProcessorMetrics {
     replaced: metrics.counter('replaced_total', 'reports of calls that gave way to later ones'),
     corrected: metrics.counter('corrected_total', 'rows that were written again with the cost of now'),
     moved: metrics.counter('moved_total', 'spans that were moved to the conversation of their trace'),
+    moveSeconds: metrics.histogram('move_seconds', 'one statement of moving spans, by step', SECONDS, ['step']),
     dead: metrics.counter('dead_total', 'payloads put into the dead-letter stream, by code', ['code']),
     unpriced: metrics.counter('unpriced_total', 'events with tokens that have no price, by reason', ['reason']),
     fallbacks: metrics.counter(

@@ -43,10 +43,11 @@ const ROUND_MS = 300
 /** Looks for the end of a range whose record is there already. */
 const LOOK_MS = 50
 const IDLE_MS = 5_000
-/** Spans and links that one round looks at, and traces of one move. */
-const ROUND_UNITS = 50_000
-const ROUND_RECORDS = 1_000
-const SLICE = 1_000
+/** Spans and links that one round looks at. */
+const ROUND_UNITS = 200_000
+const ROUND_RECORDS = 2_000
+/** Traces and conversations that one statement names. */
+const SLICE_NAMES = 50_000
 /** Records without anything to do are passed in memory, and told now and then. */
 const TELL_RECORDS = 2_000
 
@@ -115,10 +116,10 @@ export class Mover {
     const links = joined(records.filter(record => (record.rows.links ?? 0) > 0))
     const rows = joined(records.filter(record => record.partition === partition && (record.loose ?? 0) > 0))
     if (links.length + rows.length === 0) return false
-    const traces = await this.#insist(() => linkedTraces(settling.store, { links, rows }))
-    for (let first = 0; first < traces.length; first += SLICE) {
-      const some = traces.slice(first, first + SLICE)
-      await this.#insist(() => this.#alone(() => this.#home(some)))
+    const traces = await this.#insist(() => this.#timed('links', () => linkedTraces(settling.store, { links, rows })))
+    for (const some of slicesOf(traces)) {
+      // Others may take rows of this partition back between two moves.
+      while (await this.#insist(() => this.#alone(() => this.#home(some))));
     }
     return true
   }
@@ -148,46 +149,53 @@ export class Mover {
     return work().finally(release)
   }
 
-  /** May be repeated from anywhere. */
-  async #home(traces: readonly LinkedTrace[]): Promise<void> {
+  /** Moves some of what is not at home; true when there may be more. May be repeated from anywhere. */
+  async #home(traces: readonly LinkedTrace[]): Promise<boolean> {
     await this.#finish()
     const { partition, settling, signal, cursor } = this.#context
     const { store, lease } = settling
     const slice: Slice = { partition, traces, settled: settledCondition(cursor.value) }
-    const bounds = await boundsOf(store, slice)
+    const bounds = await this.#timed('bounds', () => boundsOf(store, slice))
     if (bounds) {
       await lease.fresh(signal)
-      await this.#stage({ ...slice, ...bounds })
-      await this.#finish()
+      if (await this.#stage({ ...slice, ...bounds })) return true
     }
-    await copyCaptures(store, slice)
-    await dropCaptures(store, slice)
+    await this.#timed('captures', () => copyCaptures(store, slice))
+    await this.#timed('drop', () => dropCaptures(store, slice))
+    return false
   }
 
-  /** Records a move of all that is not at home, once it is staged whole; what is staged in doubt is never copied. */
-  async #stage(lost: Lost): Promise<void> {
+  /** Moves what is not at home, up to the size of one move; false when everything is. What is staged in doubt is never copied. */
+  async #stage(lost: Lost): Promise<boolean> {
     const { store } = this.#context.settling
-    const rows = await countLost(store, lost)
-    if (rows === 0) return
     const id = randomUUID()
-    await stage(store, lost, id)
-    const pairs = await stagedPairs(store, id)
-    if (pairs !== rows) throw new Error(`move ${id} has ${pairs ?? 'broken'} pairs for ${rows} rows`)
+    await this.#timed('stage', () => stage(store, lost, id))
+    const pairs = await this.#timed('pairs', () => stagedPairs(store, id))
+    if (pairs === null) throw new Error(`move ${id} is staged in part`)
+    if (pairs === 0) {
+      const rows = await this.#timed('count', () => countLost(store, lost))
+      if (rows > 0) throw new Error(`move ${id} has no pairs for ${rows} rows`)
+      return false
+    }
     await this.#write({ ...this.#state, move: { id, pairs } })
+    await this.#finish(true)
+    return true
   }
 
-  /** Copies the recorded move, if there is one, until nothing of it is left, and says so. */
-  async #finish(): Promise<void> {
+  /** Copies the recorded move, if there is one, until nothing of it is left, and says so. `staged`: just now, by this owner. */
+  async #finish(staged = false): Promise<void> {
     const { move } = this.#state
     if (!move) return
     const { partition, settling, signal, log, shared } = this.#context
     const { store, lease } = settling
-    while ((await leftOf(store, partition, move.id)) > 0) {
+    const left = (): Promise<number> => this.#timed('left', () => leftOf(store, partition, move.id))
+    for (let first = staged; first || (await left()) > 0; first = false) {
       this.#check()
       await lease.fresh(signal)
       const { standing, token } = this.#fence
+      const copying = { partition, move: move.id, standing, queryId: queryIdOf(store, token), first }
       try {
-        await copy(store, { partition, move: move.id, standing, queryId: queryIdOf(store, token) })
+        await this.#timed('copy', () => copy(store, copying))
       } catch (error) {
         // It may run, or arrive only now: nothing else happens to the rows before that is out of the question.
         await this.#fence.raise()
@@ -218,14 +226,41 @@ export class Mover {
   async #write(state: MoverState): Promise<void> {
     const { shared, partition, signal, streamOutage: outage } = this.#context
     const options = { kv: shared.cursors, partition, signal, outage }
-    this.#revision = await compareAndSet(options, movesKeyOf(partition), JSON.stringify(state), this.#revision)
+    this.#revision = await this.#timed('record', () =>
+      compareAndSet(options, movesKeyOf(partition), JSON.stringify(state), this.#revision),
+    )
     this.#state = state
     this.#told = state.at
+  }
+
+  async #timed<T>(step: string, work: () => Promise<T>): Promise<T> {
+    const ended = this.#context.shared.metrics.moveSeconds.startTimer({ step })
+    try {
+      return await work()
+    } finally {
+      ended()
+    }
   }
 
   #check(): void {
     if (this.#context.signal.aborted || this.#context.draining()) throw new Stopped()
   }
+}
+
+/** Traces in slices of which one statement can name everything. */
+function slicesOf(traces: readonly LinkedTrace[]): LinkedTrace[][] {
+  const slices: LinkedTrace[][] = []
+  let names = SLICE_NAMES
+  for (const trace of traces) {
+    const named = 2 + trace.linked.length
+    if (names + named > SLICE_NAMES) {
+      slices.push([])
+      names = 0
+    }
+    names += named
+    slices.at(-1)?.push(trace)
+  }
+  return slices
 }
 
 /** Positions of records, neighbours as one. */

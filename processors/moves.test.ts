@@ -8,6 +8,7 @@ import { getReplay, requestReplay } from '#streams/replay.ts'
 import { eventually } from '#test/rig.ts'
 import type { Bench, TestSpan } from './fixture.ts'
 import { createBench, organization, own, publish, traceHex, tracesOf } from './fixture.ts'
+import { MOVE_ROWS } from './moves.ts'
 
 const PROJECTIONS = ['metrics_15m', 'metrics_daily', 'conversations_daily', 'conversations', 'users_daily', 'costs']
 
@@ -97,7 +98,10 @@ t.test('in whatever order spans come, in whatever partitions', async t => {
 
 t.test('a better link changes the home, a worse one does not, and arrival does not matter', async t => {
   const bench = await createBench(t)
-  const { stop } = await own(t, bench)
+  // One row a move: what is left over is another one's.
+  const command: Store['command'] = (sql, options) =>
+    bench.db.store.command(sql.replace(`LIMIT ${MOVE_ROWS})`, 'LIMIT 1)'), options)
+  const { stop } = await own(t, bench, { store: { ...bench.db.store, command } })
   const [child, root, late] = ['of a child', 'of the root', 'of a later child'].map(conversationOf)
   await send(bench, [
     { trace: 1, span: 3, parent: 2, afterMs: 9, user: 'ada' },
@@ -112,6 +116,10 @@ t.test('a better link changes the home, a worse one does not, and arrival does n
     { parameters: { ids: [child, root, late] as string[] } },
   )
   t.strictSame(users, [{ id: root }], 'the user went along')
+  const [most] = await bench.db.store.read<{ n: string }>(
+    'SELECT max(c) AS n FROM (SELECT count() AS c FROM corrections GROUP BY move_id)',
+  )
+  t.same(most, { n: '2' }, 'no move had more than its pair')
   await stop()
 })
 

@@ -27,6 +27,7 @@ export const brokenOwners: readonly Broken[] = [
   'lanes not told apart by tokens',
   'moves of what is under way',
   'moves that arrive late',
+  'moves found and copied unseen',
   'moved rows not remembered',
 ]
 

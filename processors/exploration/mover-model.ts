@@ -7,9 +7,7 @@ import type { Row, World } from './world.ts'
 
 /** One row on its way home. */
 export interface StagedMove {
-  readonly sequence: number
-  readonly generation: number
-  readonly version: number
+  readonly row: Row
   readonly to: string
 }
 
@@ -22,6 +20,8 @@ export interface MoverHost {
 
 /** Fences of one owner: fewer than this. */
 const ATTEMPTS = 10_000
+/** Rows of one move, at most. */
+const MOVE_ROWS = 4
 
 /** Moves what is not at home, and says what late statements must not do any more. */
 export class MoverModel {
@@ -49,21 +49,28 @@ export class MoverModel {
   *round(): Steps<void> {
     const { world, lease } = this.#host
     let staged = world.staged
+    // Only what is staged here and now can have been copied by nobody.
+    let first = staged.length === 0 || world.mode.broken === 'moves found and copied unseen'
     if (staged.length === 0) {
-      staged = this.#lost()
+      // A move is bounded: what is left over is another one's.
+      staged = this.#lost().slice(0, 1 + Math.floor(world.random() * MOVE_ROWS))
       yield
       // The record is written by compare-and-set.
       if (world.lease !== lease) throw new Gone()
       world.staged = staged
     }
     yield
-    while (staged.some(move => this.#counts(move))) yield* this.#copy(staged)
+    for (; first || staged.some(move => this.#counts(move)); first = false) {
+      // Whoever tries again for long learns that its lease is gone.
+      if (!first && world.lease !== lease && world.chance(0.5)) throw new Gone()
+      yield* this.#copy(staged, first)
+    }
     if (world.lease !== lease) throw new Gone()
     world.staged = []
     world.moves += staged.length
   }
 
-  *#copy(staged: readonly StagedMove[]): Steps<void> {
+  *#copy(staged: readonly StagedMove[], first: boolean): Steps<void> {
     const { world } = this.#host
     const number = this.#fence
     const fenced = world.mode.broken !== 'moves that arrive late'
@@ -71,29 +78,22 @@ export class MoverModel {
     const pairs = (): Row[] =>
       fenced && world.fence !== number
         ? []
-        : staged.flatMap(move => (this.#counts(move) ? this.#pair(move, token) : []))
+        : staged.flatMap(move => (first || this.#counts(move) ? this.#pair(move, token) : []))
     if ((yield* send(this.#host, token, pairs, 2)) === 'inserted' || !fenced) return
     this.#fence++
     yield* this.fence()
   }
 
-  #pair({ sequence, generation, version, to }: StagedMove, part: string): Row[] {
-    const row = this.#host.world.rows.find(
-      other =>
-        other.table === 'events' &&
-        other.sequence === sequence &&
-        other.generation === generation &&
-        other.version === version &&
-        other.sign === 1,
-    ) as Row
+  /** What was staged is written, whatever has become of the row. */
+  #pair({ row, to }: StagedMove, part: string): Row[] {
     const moved = { ...row, part, moved: true }
     return [
       { ...moved, sign: -1 },
-      { ...moved, version: version + 1, home: to },
+      { ...moved, version: row.version + 1, home: to },
     ]
   }
 
-  #counts({ sequence, generation, version }: StagedMove): boolean {
+  #counts({ row: { sequence, generation, version } }: StagedMove): boolean {
     const same = (row: Row): boolean => row.generation === generation && row.version === version
     return this.#host.world.sum('events', sequence, same) > 0
   }
@@ -105,10 +105,11 @@ export class MoverModel {
     const value = cursor()
     const settled = (sequence: number): boolean => isSettledAt(value, sequence, world.organizationAt(sequence))
     const lost = new Map<string, StagedMove>()
-    for (const { table, sign, sequence, generation, version, id, home } of world.rows) {
+    for (const row of world.rows) {
+      const { table, sign, sequence, generation, version, id, home } = row
       const to = world.homes.get(id)
       if (table !== 'events' || sign !== 1 || to === undefined || home === to) continue
-      const move = { sequence, generation, version, to }
+      const move = { row, to }
       if ((anywhere || settled(sequence)) && this.#counts(move)) lost.set(`${sequence}/${generation}/${version}`, move)
     }
     return [...lost.values()]

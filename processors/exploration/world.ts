@@ -23,6 +23,7 @@ export type Broken =
   | 'lanes not told apart by tokens'
   | 'moves of what is under way'
   | 'moves that arrive late'
+  | 'moves found and copied unseen'
   | 'moved rows not remembered'
 
 /** How this world misbehaves. */
