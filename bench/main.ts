@@ -10,6 +10,7 @@ import { ingestFloor } from './cases/ingest-floor.ts'
 import { ingestMemory } from './cases/ingest-memory.ts'
 import { kills } from './cases/kills.ts'
 import { late } from './cases/late.ts'
+import { moves } from './cases/moves.ts'
 import { processing } from './cases/process.ts'
 import { queryFuzz } from './cases/query-fuzz.ts'
 import { scan } from './cases/scan.ts'
@@ -38,6 +39,11 @@ const cases: Readonly<Record<string, { about: string; run: (args: readonly strin
   late: {
     about: 'traces whose roots come last: until every span is at home; --traces (20000), --spans (10), --kills (0)',
     run: late,
+  },
+  moves: {
+    about:
+      'rows of a large tenant go home: how long, and where it goes; --traces (20000), --spans (11), --home (4000000)',
+    run: moves,
   },
   process: {
     about: 'from bytes to rows: parley, the ordinary design, the engine alone; --rounds (5), --only <pattern>',
