@@ -42,12 +42,14 @@ export async function startControlNode(
     signIn?: Partial<SignInOptions>
     clock?: () => number
     log?: Log
+    /** That of another node, for one that is started beside or after it. */
+    nats?: TestEngine
     /** A free one where it is left out. */
     port?: number
   } = {},
 ): Promise<ControlNode> {
   const { log = silentLog, clock = Date.now, port = 0 } = options
-  const nats = await startNats(t)
+  const nats = options.nats ?? (await startNats(t))
   // Tests restart this server: a question that is lost with it is given up as in production.
   const { control: records, cursors, rejects } = await openBuckets(await connectNats(t, nats.url, { hasty: true }))
   const view = await openControlView(records, silentLog)

@@ -86,6 +86,21 @@ t.test('who is signed in stays so when NATS is restarted', async t => {
   await eventually('signed out', async () => (await profile(again.body.token)) === 401)
 })
 
+t.test('a node that is started anew knows who is signed in, and what was changed through another', async t => {
+  const entered = await signIn({ email: EMAIL, password: PASSWORD })
+  const made = await ask('POST', '/dashboard/api/organizations', { token: entered.body.token, body: { name: 'kept' } })
+  t.equal(made.status, 201)
+  const next = await startControlNode(t, { nats })
+  const headers = { cookie: cookieOf(entered) }
+  const again = await next.ask('POST', '/auth/refresh', { headers })
+  t.equal(again.status, 200)
+  for (const { token } of [entered.body, again.body]) {
+    const { status, body } = await next.ask('GET', '/dashboard/api/organizations', { token })
+    t.equal(status, 200)
+    t.match(JSON.stringify(body), '"kept"')
+  }
+})
+
 t.test('a sign-in ends after thirty days', async t => {
   const headers = { cookie: cookieOf(await signIn({ email: EMAIL, password: PASSWORD })) }
   aheadMs = 31 * 86_400_000
