@@ -5,7 +5,7 @@ import type { Person } from '#control/identities.ts'
 import { userOfPerson } from '#control/identities.ts'
 import type { Control } from '#control/members.ts'
 import { claimInvitations, settled } from '#control/members.ts'
-import { hasPassword, setPassword } from '#control/passwords.ts'
+import { setPassword } from '#control/passwords.ts'
 import type { SignInMethod, SignInSession, User } from '#control/records.ts'
 import { createSession, endSession, findSession, SESSION_MS } from '#control/sessions.ts'
 import { rotateSigningKeys } from '#control/signing.ts'
@@ -14,9 +14,11 @@ import type { Log } from '#runtime/log.ts'
 import type { Metrics } from '#runtime/metrics.ts'
 import type { Audit } from '../audit.ts'
 import type { Headers } from '../auth.ts'
-import { createAttempts } from './attempts.ts'
+import type { Cookies } from './cookies.ts'
 import { createCookies, isCrossSite } from './cookies.ts'
 import type { Oidc } from './oidc.ts'
+import type { Tries } from './tries.ts'
+import { createTries } from './tries.ts'
 import { challengeOf, createWays, newWay, WAY_S } from './way.ts'
 
 /** What signing in is built from. */
@@ -53,124 +55,111 @@ export interface SignedIn {
 export type SignIn = ReturnType<typeof createSignIn>
 
 const TOKEN_S = 12 * 3600
-const WINDOW_MS = 900_000
-/** Hashes that are computed at a time: each takes 32 MiB and a core. */
-const HASHES_MAX = 4
 
 /** Builds it. */
 export function createSignIn(options: SignInOptions) {
-  const { control, oidc, passwords, publicUrl, log, clock = Date.now } = options
-  const { records, view } = control
-  const cookies = createCookies(publicUrl)
-  const ways = createWays(records)
-  const byAccount = createAttempts({ most: 10, windowMs: WINDOW_MS, clock })
-  const byAddress = createAttempts({ most: 100, windowMs: WINDOW_MS, clock })
-  const signIns = options.metrics.counter('query_sign_ins_total', 'attempts to sign in by way and outcome', [
-    'method',
-    'outcome',
-  ])
-  let hashing = 0
-
-  /** A token for a sign-in; the organization has to be open to the user. */
-  const tokenFor = async (user: User, session: SignInSession, organization?: string) => {
-    if (organization !== undefined && view.membership(organization, user.id) === undefined) {
-      throw new ParleyError('AUTH_FORBIDDEN')
-    }
-    const nowMs = clock()
-    const key = await rotateSigningKeys(records, view, nowMs)
-    const claims = { user, organization: organization ?? firstOf(control, user), session: session.id }
-    const token = await signToken(key, claims, TOKEN_S)
-    return { token, expires_at: new Date(nowMs + TOKEN_S * 1000).toISOString() }
+  const { control, oidc, passwords, publicUrl, metrics, log, clock = Date.now } = options
+  const { view } = control
+  const parts: Parts = {
+    ...{ options, clock, cookies: createCookies(publicUrl) },
+    tries: createTries({ control, metrics, log, clock }),
   }
-
-  const enter = async (user: User, method: SignInMethod, address: string): Promise<SignedIn> => {
-    await claimInvitations(control, user)
-    const { secret, session } = await createSession(records, view, { user: user.id, method, nowMs: clock() })
-    await settled(control)
-    const issued = await tokenFor(user, session)
-    // It opens every organization of the user, so each of them is told.
-    for (const { organization } of view.membershipsOf(user.id)) {
-      const event = { organization, actor: { kind: 'user', id: user.id }, action: `sign-in.${method}` } as const
-      await options.audit?.note({ ...event, target: session.id.slice(0, 16), address, request: '' })
-    }
-    signIns.inc({ method, outcome: 'ok' })
-    log.info({ user: user.id, method }, 'somebody signed in')
-    return { ...issued, cookies: [cookies.session.set(secret, SESSION_MS / 1000)] }
-  }
-
-  /** Lets one attempt through, and counts it when it fails. */
-  const attempt = async <T>(
-    method: SignInMethod,
-    address: string,
-    account: string,
-    work: () => Promise<T>,
-  ): Promise<T> => {
-    const waitS = Math.max(byAddress.waitS(address), byAccount.waitS(account))
-    if (waitS > 0) {
-      signIns.inc({ method, outcome: 'limited' })
-      throw new ParleyError('AUTH_ATTEMPTS', `in ${waitS} s`)
-    }
-    try {
-      return await work()
-    } catch (error) {
-      byAddress.failed(address)
-      byAccount.failed(account)
-      signIns.inc({ method, outcome: 'failed' })
-      log.warn({ err: error, method, address }, 'a sign-in failed')
-      throw error
-    }
-  }
-
-  const checked = async (user: User | undefined, password: string): Promise<User> => {
-    if (hashing >= HASHES_MAX) throw new ParleyError('AUTH_ATTEMPTS', 'in 1 s')
-    hashing++
-    try {
-      const right = await hasPassword(records, user?.id, password)
-      if (user === undefined || !right) throw new ParleyError('AUTH_SIGN_IN_FAILED')
-      return user
-    } finally {
-      hashing--
-    }
-  }
-
-  const requireOidc = (): Oidc => {
-    if (oidc === null) throw new ParleyError('AUTH_METHOD_OFF')
-    return oidc
-  }
-  const sessionOf = (headers: Headers): SignInSession => {
-    if (isCrossSite(headers, publicUrl)) throw new ParleyError('AUTH_CROSS_SITE')
-    const session = findSession(view, cookies.session.read(headers), clock())
-    if (session === undefined) throw new ParleyError('AUTH_SIGNED_OUT')
-    return session
-  }
-
   return {
     methods: () => ({
       password: passwords,
       oidc: oidc === null ? null : { name: options.oidcName, url: '/auth/login' },
       sign_up: options.signUp,
     }),
+    ...passwordWay(parts),
+    ...providerWay(parts),
+    ...keptSignIn(parts),
+    /** The public halves of the keys that sign tokens. */
+    keys: () => ({
+      keys: view.signingKeys().map(({ kid, alg, jwk: { d: _private, ...jwk } }) => ({ ...jwk, kid, alg, use: 'sig' })),
+    }),
+  }
+}
 
+/** What every way is built from. */
+interface Parts {
+  readonly options: SignInOptions
+  readonly clock: () => number
+  readonly cookies: Cookies
+  readonly tries: Tries
+}
+
+/** A token for a sign-in; the organization has to be open to the user. */
+async function tokenFor({ options, clock }: Parts, user: User, session: SignInSession, organization?: string) {
+  const { control } = options
+  if (organization !== undefined && control.view.membership(organization, user.id) === undefined) {
+    throw new ParleyError('AUTH_FORBIDDEN')
+  }
+  const nowMs = clock()
+  const key = await rotateSigningKeys(control.records, control.view, nowMs)
+  const claims = { user, organization: organization ?? firstOf(control, user), session: session.id }
+  const token = await signToken(key, claims, TOKEN_S)
+  return { token, expires_at: new Date(nowMs + TOKEN_S * 1000).toISOString() }
+}
+
+/** Keeps a sign-in of somebody who is known now. */
+async function enter(parts: Parts, user: User, method: SignInMethod, address: string): Promise<SignedIn> {
+  const { options, clock, cookies, tries } = parts
+  const { control, log } = options
+  await claimInvitations(control, user)
+  const kept = { user: user.id, method, nowMs: clock() }
+  const { secret, session } = await createSession(control.records, control.view, kept)
+  await settled(control)
+  const issued = await tokenFor(parts, user, session)
+  // It opens every organization of the user, so each of them is told.
+  for (const { organization } of control.view.membershipsOf(user.id)) {
+    const event = { organization, actor: { kind: 'user', id: user.id }, action: `sign-in.${method}` } as const
+    await options.audit?.note({ ...event, target: session.id.slice(0, 16), address, request: '' })
+  }
+  tries.entered(method)
+  log.info({ user: user.id, method }, 'somebody signed in')
+  return { ...issued, cookies: [cookies.session.set(secret, SESSION_MS / 1000)] }
+}
+
+function passwordWay(parts: Parts) {
+  const { tries } = parts
+  const { control, passwords, publicUrl, log } = parts.options
+  const { records, view } = control
+  const requirePasswords = (): void => {
+    if (!passwords) throw new ParleyError('AUTH_METHOD_OFF')
+  }
+  return {
     withPassword: async ({ headers, address }: Visitor, email: string, password: string): Promise<SignedIn> => {
-      if (!passwords) throw new ParleyError('AUTH_METHOD_OFF')
+      requirePasswords()
       // Somebody else's page must not sign a browser in as somebody else.
       if (isCrossSite(headers, publicUrl)) throw new ParleyError('AUTH_CROSS_SITE')
       const user = view.userByEmail(email)
-      const account = `${address} ${email.toLowerCase()}`
-      const entered = await attempt('password', address, account, () => checked(user, password))
-      byAccount.passed(account)
-      return enter(entered, 'password', address)
+      const by = { method: 'password', address, account: `${address} ${email.toLowerCase()}` } as const
+      const entered = await tries.attempt(by, () => tries.checked(user, password))
+      tries.passed(by.account)
+      return enter(parts, entered, 'password', address)
     },
 
     changePassword: async (user: User, before: string, after: string): Promise<void> => {
-      if (!passwords) throw new ParleyError('AUTH_METHOD_OFF')
-      await attempt('password', user.id, user.id, () => checked(user, before))
+      requirePasswords()
+      const by = { method: 'password', address: user.id, account: user.id } as const
+      await tries.attempt(by, () => tries.checked(user, before))
       await setPassword(records, user.id, after)
       for (const session of view.sessionsOf(user.id)) await endSession(records, session.id)
       await settled(control)
       log.info({ user: user.id }, 'a password was changed; its sign-ins ended')
     },
+  }
+}
 
+function providerWay(parts: Parts) {
+  const { cookies, tries } = parts
+  const { control, oidc, signUp } = parts.options
+  const ways = createWays(control.records)
+  const requireOidc = (): Oidc => {
+    if (oidc === null) throw new ParleyError('AUTH_METHOD_OFF')
+    return oidc
+  }
+  return {
     /** Where to send the browser, and what it carries. */
     begin: async (redirect: string): Promise<{ url: string; cookie: string }> => {
       const provider = requireOidc()
@@ -183,11 +172,12 @@ export function createSignIn(options: SignInOptions) {
     finish: async ({ headers, address }: Visitor, code: string, state: string) => {
       const provider = requireOidc()
       const way = await ways.open(cookies.login.read(headers))
-      const person = await attempt('oidc', address, address, async (): Promise<Person> => {
+      const by = { method: 'oidc', address, account: address } as const
+      const person = await tries.attempt(by, async (): Promise<Person> => {
         if (way === undefined || !isSame(way.state, state)) throw new ParleyError('AUTH_SIGN_IN_FAILED', 'begin again')
         return provider.finish({ code, verifier: way.verifier, nonce: way.nonce })
       })
-      const entered = await enter(await userOfPerson(control, person, options.signUp), 'oidc', address)
+      const entered = await enter(parts, await userOfPerson(control, person, signUp), 'oidc', address)
       return { ...entered, cookies: [...entered.cookies, cookies.login.clear()], redirect: way?.redirect ?? '/' }
     },
 
@@ -196,12 +186,25 @@ export function createSignIn(options: SignInOptions) {
       const way = await ways.open(cookies.login.read(headers))
       return { redirect: way?.redirect ?? '/', cookies: [cookies.login.clear()] }
     },
+  }
+}
 
+function keptSignIn(parts: Parts) {
+  const { cookies, clock } = parts
+  const { control, publicUrl, log } = parts.options
+  const { records, view } = control
+  const sessionOf = (headers: Headers): SignInSession => {
+    if (isCrossSite(headers, publicUrl)) throw new ParleyError('AUTH_CROSS_SITE')
+    const session = findSession(view, cookies.session.read(headers), clock())
+    if (session === undefined) throw new ParleyError('AUTH_SIGNED_OUT')
+    return session
+  }
+  return {
     refresh: async (headers: Headers, organization: string | undefined) => {
       const session = sessionOf(headers)
       const user = view.user(session.user)
       if (user === undefined) throw new ParleyError('AUTH_SIGNED_OUT')
-      return tokenFor(user, session, organization)
+      return tokenFor(parts, user, session, organization)
     },
 
     signOut: async (headers: Headers): Promise<string[]> => {
@@ -211,11 +214,6 @@ export function createSignIn(options: SignInOptions) {
       log.info({ user: session.user }, 'somebody signed out')
       return [cookies.session.clear()]
     },
-
-    /** The public halves of the keys that sign tokens. */
-    keys: () => ({
-      keys: view.signingKeys().map(({ kid, alg, jwk: { d: _private, ...jwk } }) => ({ ...jwk, kid, alg, use: 'sig' })),
-    }),
   }
 }
 
