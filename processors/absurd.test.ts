@@ -8,11 +8,12 @@ import { uuidBytes } from '#proto/ids.ts'
 import { BLOCKS_STREAM, cursorKeyOf, DEAD_STREAM, SESSIONS_HEADER, subjectOf } from '#proto/streams.ts'
 import { getLetter, replayLetter } from '#streams/dead-letters.ts'
 import { eventually, startPart } from '#test/rig.ts'
+import { scaled } from '#test/scale.ts'
 import type { BlockRecord } from './blocks.ts'
 import type { Bench } from './fixture.ts'
 import { allEqual, countsOf, createBench, envelopeOf, log, organization, own, publish, someEvents } from './fixture.ts'
 import { createPool } from './pool.ts'
-import type { Cursor } from './protocol.ts'
+import { type Cursor, INTENTS_MAX } from './protocol.ts'
 
 const DAY_MS = 86_400_000
 const MiB = 1024 * 1024
@@ -21,9 +22,9 @@ async function cursorOf(bench: Bench): Promise<Cursor | undefined> {
   return (await bench.buckets.cursors.get(cursorKeyOf(0)))?.json<Cursor>()
 }
 
-t.test('a hundred thousand organizations in one block', async t => {
+t.test('many thousands of organizations in one block', async t => {
   const bench = await createBench(t)
-  const [messages, each] = [5, 20_000]
+  const [messages, each] = [5, scaled({ sample: 5_000, full: 20_000 })]
   for (let m = 0; m < messages; m++) {
     const writer = new EnvelopeWriter(16 * MiB)
     for (const event of someEvents(each)) {
@@ -45,7 +46,7 @@ t.test('a hundred thousand organizations in one block', async t => {
 })
 
 t.test(
-  'retention classes of thousands of organizations, and as many repeats: no record of the cursor is large',
+  'retention classes of thousands of organizations, and as many repeats: no intent of the cursor is large',
   async t => {
     const bench = await createBench(t)
     const [messages, each] = [8, 500]
@@ -63,10 +64,14 @@ t.test(
       }
       await publish(bench, writer.finish().slice())
     }
-    let largest = 0
+    let [largest, most] = [0, 0]
     const watch = await bench.buckets.cursors.watch({ key: cursorKeyOf(0) })
     const watching = (async () => {
-      for await (const entry of watch) largest = Math.max(largest, entry.length)
+      for await (const entry of watch) {
+        const sizes = entry.json<Cursor>().intents.map(intent => JSON.stringify(intent).length)
+        largest = Math.max(largest, ...sizes)
+        most = Math.max(most, sizes.length)
+      }
     })()
     const classes = Object.fromEntries(organizations.map(id => [id, 1]))
     const { stop } = await own(t, bench, { classes: () => classes, blockBytes: 64 * MiB, insertIntervalMs: 1_000 })
@@ -75,7 +80,9 @@ t.test(
     await eventually('what was watched', () => largest > 16 * 1024)
     watch.stop()
     await watching
-    t.ok(largest > 16 * 1024 && largest < 128 * 1024, `the largest record has ${largest} bytes`)
+    // How many stand at once is the machine's affair; each is small, and there are never many.
+    t.ok(largest > 16 * 1024 && largest <= 48 * 1024, `the largest intent has ${largest} bytes`)
+    t.ok(most <= INTENTS_MAX, `${most} intents at once`)
     const rows = await bench.db.store.read<{ n: string }>('SELECT sum(sign) AS n FROM events WHERE retention = 1')
     t.same(rows, [{ n: String(messages * each) }])
   },
@@ -177,10 +184,10 @@ t.test(
 )
 
 t.test(
-  'one payload in a hundred thousand that kills its thread: its block is late, no other is lost or waits for more',
+  'one payload in many thousands that kills its thread: its block is late, no other is lost or waits for more',
   async t => {
     const bench = await createBench(t)
-    const [messages, each, guilty] = [40, 2_500, 20]
+    const [messages, each, guilty] = [40, scaled({ sample: 600, full: 2_500 }), 20]
     for (let m = 1; m <= messages; m++) {
       const events = someEvents(each)
       if (m === guilty) events.splice(each / 2, 1, ...someEvents(1, { primitive_name: 'poison-exit' }))

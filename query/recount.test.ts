@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import type { Test } from 'tap'
 import t from 'tap'
 import { createTenant, eventually } from '#test/rig.ts'
+import { scaled } from '#test/scale.ts'
 import { startNode } from './fixture.ts'
 import type { Filters, RandomData } from './fixture-random.ts'
 import {
@@ -21,7 +22,7 @@ import {
 
 const SEED = 20_260_615
 const EVENTS = 200
-const ROUNDS = 8
+const ROUNDS = scaled({ sample: 4, full: 8 })
 
 const dice = createDice(SEED)
 const { below } = dice

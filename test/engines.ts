@@ -15,10 +15,10 @@ const RETRY_MS = 50
 const ASK_MS = 20_000
 
 /** One keeper per checkout and user. In the temp folder, because a socket's path may have some 100 characters only. */
-const SOCKET = join(
-  tmpdir(),
-  `parley-test-${createHash('sha256').update(`${KEEPER} ${userInfo().uid}`).digest('hex').slice(0, 12)}.sock`,
-)
+function socketPath(): string {
+  const name = createHash('sha256').update(`${KEEPER} ${userInfo().uid}`).digest('hex').slice(0, 12)
+  return join(tmpdir(), `parley-test-${name}.sock`)
+}
 
 /** Addresses of the engine, with credentials, by whom they are for. */
 export interface SharedEngine {
@@ -47,7 +47,7 @@ async function obtain(): Promise<SharedEngine> {
     if (performance.now() >= startAt) {
       startAt = performance.now() + KEEPER_MS
       // Detached: it serves other test processes after this one has ended.
-      spawn(process.execPath, [KEEPER, SOCKET], { detached: true, stdio: 'ignore' }).unref()
+      spawn(process.execPath, [KEEPER, socketPath()], { detached: true, stdio: 'ignore' }).unref()
     }
     await new Promise(resolve => setTimeout(resolve, RETRY_MS))
   }
@@ -57,7 +57,7 @@ async function obtain(): Promise<SharedEngine> {
 /** One line from the keeper; undefined when there is none, or when it was just ending. The connection stays. */
 function ask(): Promise<SharedEngine | { readonly error: string } | undefined> {
   return new Promise(resolve => {
-    const socket = createConnection(SOCKET)
+    const socket = createConnection(socketPath())
     const timer = setTimeout(() => socket.destroy(), ASK_MS)
     let text = ''
     socket.setEncoding('utf8')

@@ -1,5 +1,6 @@
 // `npm test`: test files come in as arguments (none: all), a line for each comes out, what failed is told at the end. Files run beside
 // each other as plain processes of Node, the longest first; the engine that they share is held from the first file to the last.
+
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { glob, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
@@ -8,6 +9,7 @@ import { dirname, join, relative, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { sharedClickHouse } from './engines.ts'
 import { LONGEST } from './longest.ts'
+import { temporaryFolder } from './memory-disk.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const PRELOADED = new URL('./stripped.mjs', import.meta.url).href
@@ -113,6 +115,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 }
 
 const files = await choose()
+say(`${files.length} files, ${jobs} at a time, temporary files in ${temporaryFolder}`)
 await rm(RESULTS, { recursive: true, force: true })
 // It starts beside the first files. Who needs it hears itself when it cannot be had.
 if (files.length >= HOLD_ENGINE_FROM) void sharedClickHouse().catch(() => {})

@@ -1,9 +1,10 @@
 // The promises, explored: no interleaving of crashes, takeovers, lost answers, delayed statements, several lanes, bulk lanes, and replays
 // loses or doubles a payload; and the exploration is worth something, because it catches every owner that is wrong on purpose.
 import t from 'tap'
+import { scaled } from '#test/scale.ts'
 import { brokenOwners, exploreMany, modes } from './explore.ts'
 
-const WORLDS = 400
+const WORLDS = scaled({ sample: 150, full: 2_000 })
 
 t.test('no interleaving loses or doubles a payload', t => {
   for (const [name, mode] of Object.entries(modes)) {
