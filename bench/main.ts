@@ -6,6 +6,7 @@ import { gateway } from './cases/gateway.ts'
 import { handOver } from './cases/hand-over.ts'
 import { idle } from './cases/idle.ts'
 import { ingest } from './cases/ingest.ts'
+import { ingestControl } from './cases/ingest-control.ts'
 import { ingestFloor } from './cases/ingest-floor.ts'
 import { ingestMemory } from './cases/ingest-memory.ts'
 import { kills } from './cases/kills.ts'
@@ -60,6 +61,10 @@ const cases: Readonly<Record<string, { about: string; run: (args: readonly strin
     about:
       'the receiver between a bare server and the ordinary design; --quick, --only <pattern>, --rounds, --seconds, --save',
     run: ingest,
+  },
+  'ingest-control': {
+    about: 'the receiver while organizations are made, renamed and closed; --rounds (9), --seconds (2), --changes (20)',
+    run: ingestControl,
   },
   'ingest-floor': {
     about:
