@@ -7,11 +7,15 @@ import type { Organization, User } from '#control/records.ts'
 import {
   apiKeyKey,
   apiKeyUseKey,
+  chartsKey,
   closedKey,
   invitationKey,
   membershipKey,
+  metadataKeysKey,
   organizationKey,
   ownersKey,
+  ticketsKey,
+  viewsKey,
 } from '#control/records.ts'
 import { ParleyError } from '#proto/errors.ts'
 import { KEEP_EVERYTHING, type Keep, retentionClass } from '#proto/retention.ts'
@@ -73,9 +77,10 @@ export async function changeRetention(
 
 /**
  * Closes an organization: from the first write on nothing is taken for it and nothing shown of it; then its keys, invitations and
- * memberships go. Rows stay until they are erased, and the display id for ever: it never means two organizations.
+ * memberships go, and with all their revisions what it kept for itself: charts, views, tickets, offered metadata keys, refusals. Its
+ * prices and rules stay with its rows until they are erased, and the display id for ever: it never means two organizations.
  */
-export async function closeOrganization({ records, view }: Control, id: string): Promise<void> {
+export async function closeOrganization({ records, view }: Control, rejects: KV, id: string): Promise<void> {
   const { name = '' } = view.organization(id) ?? {}
   await records.put(closedKey(id), JSON.stringify({ id, name, closed_at: new Date().toISOString() }))
   await records.delete(organizationKey(id))
@@ -86,4 +91,13 @@ export async function closeOrganization({ records, view }: Control, id: string):
   for (const { email } of view.invitationsOf(id)) await records.delete(invitationKey(id, email))
   for (const { user } of view.membersOf(id)) await records.delete(membershipKey(id, user))
   await records.delete(ownersKey(id))
+  const kept = [
+    chartsKey(id),
+    viewsKey(id),
+    ticketsKey(id),
+    metadataKeysKey(id, 'event'),
+    metadataKeysKey(id, 'conversation'),
+  ]
+  for (const key of kept) await records.purge(key)
+  await rejects.purge(id)
 }

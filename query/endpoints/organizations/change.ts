@@ -39,11 +39,11 @@ export const organizationsDelete = endpoint({
     'Closes an organization: its keys end at once, nothing is taken for it or shown of it, and its data is erased.',
   response: Type.Null(),
   status: 204,
-  work: async ({ control, cursors, principal, organization, nowMs, log }) => {
+  work: async ({ control, cursors, rejects, principal, organization, nowMs, log }) => {
     // First the erasure: a close that is asked again would find nothing to close.
     const by = nameOf(principal)
     const { id } = await requestErasure(cursors, { organization: organization.id, kind: 'organization', by, nowMs })
-    await closeOrganization(control, organization.id)
+    await closeOrganization(control, rejects, organization.id)
     await settled(control)
     log.info({ erasure: id }, 'an organization was closed')
     return null

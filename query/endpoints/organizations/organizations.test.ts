@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import t from 'tap'
 import { createOrganization, createOwner, createSigningKey, ensureUser, signToken } from '#control/admin.ts'
 import { claimInvitations } from '#control/members.ts'
+import { viewsKey } from '#control/records.ts'
 import { eventually } from '#test/rig.ts'
 import { startControlNode } from '../../fixture-control.ts'
 
@@ -15,6 +16,14 @@ const bob = await ensureUser(records, { email: 'bob@example.org', name: 'Bob' })
 const token = (user: typeof ada, organization: string) => signToken(signing, { user, organization }, 3600)
 const asAda = await token(ada, first.id)
 const asBob = await token(bob, '')
+
+/** What the bucket still holds of a record, earlier revisions too. */
+async function revisionsOf(key: string): Promise<string[]> {
+  const found: string[] = []
+  for await (const { operation } of await records.history({ key })) found.push(operation)
+  return found
+}
+
 await eventually('the people', () => view.user(bob.id))
 
 t.test('a user without an organization has a profile, founds one and owns it', async t => {
@@ -42,8 +51,13 @@ t.test('closing an organization ends its keys and shows it to nobody', async t =
   const here = { token: asAda, headers: { 'x-org-id': made.id } }
   const { body: key } = await ask('POST', `${API}/organization/api-keys`, { ...here, body: { name: 'k' } })
   t.equal((await ask('GET', `${API}/organization/displayId`, { key: key.api_key })).status, 200)
+  for (const name of ['mine', 'of somebody']) {
+    t.equal((await ask('POST', `${API}/views`, { ...here, body: { name, page: 'users' } })).status, 201)
+  }
+  t.ok((await revisionsOf(viewsKey(made.id))).includes('PUT'))
   t.equal((await ask('DELETE', `${API}/organizations/${made.id}`, { token: asAda })).status, 204)
   t.equal((await ask('GET', `${API}/organization/displayId`, { key: key.api_key })).status, 401)
+  t.strictSame(await revisionsOf(viewsKey(made.id)), ['PURGE'], 'no revision of its views is left')
   t.equal((await ask('DELETE', `${API}/organizations/${made.id}`, { token: asAda })).status, 404)
   t.equal((await ask('GET', `${API}/organization/displayId`, here)).status, 403)
   t.strictSame((await ask('GET', `${API}/organizations`, { token: asAda })).body.length, 1)
