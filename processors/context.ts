@@ -29,6 +29,8 @@ export interface OwnerShared {
   /** Retention classes other than 0, by organization. */
   readonly classes: () => Readonly<Record<string, number>>
   readonly readings: Readings
+  /** Rows of one move; left out: as many as a statement may hold. */
+  readonly moveRows?: number
   readonly insertIntervalMs: number
   /** Inserts of one lane at the same time. */
   readonly insertsInFlight: number

@@ -20,6 +20,7 @@ import {
   type Lost,
   leftOf,
   linkedTraces,
+  MOVE_ROWS,
   type Positions,
   type Slice,
   settledCondition,
@@ -165,11 +166,12 @@ export class Mover {
     return false
   }
 
-  /** Moves what is not at home, up to the size of one move; false when everything is. What is staged in doubt is never copied. */
+  /** Moves what is not at home, up to the size of one move; true when there may be more. What is staged in doubt is never copied. */
   async #stage(lost: Lost): Promise<boolean> {
     const { store } = this.#context.settling
+    const { moveRows = MOVE_ROWS } = this.#context.shared
     const id = randomUUID()
-    await this.#timed('stage', () => stage(store, lost, id))
+    await this.#timed('stage', () => stage(store, lost, { move: id, rows: moveRows }))
     const pairs = await this.#timed('pairs', () => stagedPairs(store, id))
     if (pairs === null) throw new Error(`move ${id} is staged in part`)
     if (pairs === 0) {
@@ -179,7 +181,7 @@ export class Mover {
     }
     await this.#write({ ...this.#state, move: { id, pairs } })
     await this.#finish(true)
-    return true
+    return pairs >= moveRows
   }
 
   /** Copies the recorded move, if there is one, until nothing of it is left, and says so. `staged`: just now, by this owner. */

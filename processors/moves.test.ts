@@ -8,7 +8,6 @@ import { getReplay, requestReplay } from '#streams/replay.ts'
 import { eventually } from '#test/rig.ts'
 import type { Bench, TestSpan } from './fixture.ts'
 import { createBench, organization, own, publish, traceHex, tracesOf } from './fixture.ts'
-import { MOVE_ROWS } from './moves.ts'
 
 const PROJECTIONS = ['metrics_15m', 'metrics_daily', 'conversations_daily', 'conversations', 'users_daily', 'costs']
 
@@ -102,9 +101,7 @@ t.test('in whatever order spans come, in whatever partitions', async t => {
 t.test('a better link changes the home, a worse one does not, and arrival does not matter', async t => {
   const bench = await createBench(t)
   // One row a move: what is left over is another one's.
-  const command: Store['command'] = (sql, options) =>
-    bench.db.store.command(sql.replace(`LIMIT ${MOVE_ROWS})`, 'LIMIT 1)'), options)
-  const { stop } = await own(t, bench, { store: { ...bench.db.store, command } })
+  const { stop } = await own(t, bench, { moveRows: 1 })
   const [child, root, late] = ['of a child', 'of the root', 'of a later child'].map(conversationOf)
   await send(bench, [
     { trace: 1, span: 3, parent: 2, afterMs: 9, user: 'ada' },

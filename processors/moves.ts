@@ -166,8 +166,12 @@ export async function countLost(store: Store, lost: Lost): Promise<number> {
 /** Rows of one move: what a statement holds in memory is bounded, whatever a trace holds. */
 export const MOVE_ROWS = 100_000
 
-/** Writes the pairs of what is not at home, of `MOVE_ROWS` at most, to `corrections`, under `move`. @throws when the outcome is unknown. */
-export async function stage(store: Store, lost: Lost, move: string): Promise<void> {
+/** Writes the pairs of `rows` that are not at home, or of all, to `corrections`, under `move`. @throws when the outcome is unknown. */
+export async function stage(
+  store: Store,
+  lost: Lost,
+  { move, rows }: { readonly move: string; readonly rows: number },
+): Promise<void> {
   const sql = `
     INSERT INTO corrections
     SELECT * EXCEPT (home, home_session, way) REPLACE (
@@ -177,7 +181,7 @@ export async function stage(store: Store, lost: Lost, move: string): Promise<voi
       toUUID('${move}') AS move_id,
       version + (way = 1) AS version,
       toInt8(way) AS sign)
-    FROM (SELECT *, arrayJoin([-1, 1]) AS way FROM (${lostSql(lost)} LIMIT ${MOVE_ROWS}))`
+    FROM (SELECT *, arrayJoin([-1, 1]) AS way FROM (${lostSql(lost)} LIMIT ${rows}))`
   await store.command(sql, { settings: SETTINGS })
 }
 

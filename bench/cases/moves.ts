@@ -1,6 +1,7 @@
 // A tenant with millions of rows at home; then traces whose roots come last. How long from their roots to every span being in the
 // conversation of its trace, where does the time go, and does every sum stay exact?
 import { randomUUID } from 'node:crypto'
+import { cpus, loadavg } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { jetstream } from '@nats-io/jetstream'
@@ -9,6 +10,7 @@ import { createStore, type Store } from '#store/client.ts'
 import { applyStreams } from '#streams/apply.ts'
 import { connectNats, freshDatabase, startClickHouse, startNats, startPart, type Teardown } from '#test/rig.ts'
 import { emptyEnvelope, exportOf, spanOf } from '../late/spans.ts'
+import { cpuSeconds } from '../process.ts'
 import { table } from '../stats.ts'
 
 const GiB = 1024 * 1024 * 1024
@@ -60,7 +62,7 @@ async function run(t: Teardown, { traces, spans, home }: Wanted): Promise<void> 
   }
   for (let n = 0; n < HOME_POSITIONS * PARTITIONS; n++) await js.publish(subjectOf(n % PARTITIONS), emptyEnvelope())
   await settle(store, organization, home)
-  const { opsPort } = await startPart(t, 'processors/main.ts', {
+  const { opsPort, pid } = await startPart(t, 'processors/main.ts', {
     NATS_URL: nats.url,
     CLICKHOUSE_URL: clickhouse.url,
     PARLEY_DATABASE: database,
@@ -72,6 +74,8 @@ async function run(t: Teardown, { traces, spans, home }: Wanted): Promise<void> 
   await until(async () => (await look(store)).rows === stored)
 
   const before = await phases(opsPort)
+  const cpu = async (): Promise<number[]> => Promise.all([cpuSeconds(clickhouse.pid()), cpuSeconds(pid)])
+  const cpuBefore = await cpu()
   const startedAt = performance.now()
   // In the other partition than their children.
   await publish(1, [1])
@@ -87,6 +91,7 @@ async function run(t: Teardown, { traces, spans, home }: Wanted): Promise<void> 
     return rows === stored + traces && loose === 0
   })
   const homeAt = performance.now()
+  const spentCpu = (await cpu()).map((s, i) => s - (cpuBefore[i] as number))
   const [texts] = await store.read<{ n: string }>('SELECT count() AS n FROM texts')
   const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`
   const sums = [
@@ -96,6 +101,8 @@ async function run(t: Teardown, { traces, spans, home }: Wanted): Promise<void> 
     ['from the last root published to the last one stored', seconds(rootsAt - publishedAt)],
     ['from the last root published to the last span at home', seconds(homeAt - publishedAt)],
     ['from the first root published to the last span at home', seconds(homeAt - startedAt)],
+    ['CPU meanwhile: ClickHouse; processor', spentCpu.map(s => `${s.toFixed(1)} s`).join('; ')],
+    ['load of the machine; its cores', `${loadavg()[0]?.toFixed(0)}; ${cpus().length}`],
     ['spans moved; texts', `${traces * (spans - 1)}; ${texts?.n}`],
     ['sums that were wrong', `${wrong} of ${looks} looks`],
   ]
