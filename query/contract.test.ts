@@ -1,0 +1,343 @@
+// Every filter of every filter body against the data set whose totals are known by heart, and every error that the contract names. One
+// table says what each filter lets through; every endpoint that takes it must come to these totals.
+import t from 'tap'
+import { createApiKey } from '#control/admin.ts'
+import { eventually } from '#test/rig.ts'
+import { codesOf, type Endpoint } from './endpoint.ts'
+import { id } from './fixture.ts'
+import { CHAT, GREW, startDataNode, TRACE } from './fixture-data.ts'
+import { routes } from './routes.ts'
+
+const node = await startDataNode(t)
+const { a, b, post } = node
+const viewer = await createApiKey(node.buckets.control, {
+  organization: a.organization,
+  name: 'viewer',
+  createdBy: 'test',
+  scopes: ['read'],
+})
+
+/** Answers of every shape. */
+type Body = Awaited<ReturnType<typeof post>>['body']
+
+async function answerOf(path: string, body: object): Promise<Body> {
+  const { status, body: answer } = await post(path, body)
+  if (status !== 200) throw new Error(`${path} ${JSON.stringify(body)}: ${status} ${JSON.stringify(answer)}`)
+  return answer
+}
+
+const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0)
+const callsOf = (tools: readonly { calls: number }[]): number => sum(tools.map(tool => tool.calls))
+/** Lines of a CSV without its header; no cell of the data set holds a line break. */
+const linesOf = (text: string): number => text.trimEnd().split('\r\n').length - 1
+
+// ---- filters
+
+/** What a filter lets through; `tools`: calls below the turns that it asks for. */
+interface Totals {
+  readonly events: number
+  readonly errors: number
+  readonly conversations: number
+  readonly tools: number
+  readonly toolErrors: number
+}
+type Row = readonly [
+  filter: object,
+  events: number,
+  errors: number,
+  conversations: number,
+  tools: number,
+  failed: number,
+]
+
+const is = (...pairs: [string, string][]): object => ({
+  metadata_filters: pairs.map(([key, value]) => ({ key, value })),
+})
+
+/** Hand-checked against fixture-data.ts. */
+const FILTERS: readonly Row[] = [
+  [{}, 14, 2, 5, 6, 2],
+  [{ time_range: '1min' }, 1, 0, 1, 0, 0],
+  [{ time_range: '1h' }, 3, 1, 1, 1, 1],
+  [{ time_range: '1d' }, 8, 2, 2, 3, 2],
+  [{ time_range: '1w' }, 14, 2, 5, 6, 2],
+  [{ time_range: '1m' }, 16, 2, 6, 6, 2],
+  [{ time_range: 'all' }, 16, 2, 6, 6, 2],
+  [{ from: '2026-06-14', to: '2026-06-15' }, 6, 1, 2, 2, 1],
+  [{ from: '2026-06-14T22:00', to: '2026-06-14T22:00:02', timezone: 'Europe/Berlin' }, 3, 0, 1, 0, 0],
+  [{ to: '2026-06-10T12:00:00Z', time_range: '1d' }, 1, 0, 1, 0, 0],
+  [{ agent_name: 'support' }, 1, 0, 1, 1, 1],
+  [{ agent_name: ['support', 'billing'] }, 2, 0, 1, 1, 1],
+  [{ agent_name: 'nobody' }, 0, 0, 0, 0, 0],
+  [{ agent_name: [] }, 14, 2, 5, 6, 2],
+  [{ connection_type: 'web' }, 3, 1, 1, 1, 1],
+  [{ connection_type: ['web', 'mcp'] }, 6, 1, 2, 4, 1],
+  [{ connection_type: 'kiosk' }, 0, 0, 0, 0, 0],
+  [is(['topic', 'delivery']), 1, 0, 1, 0, 0],
+  [is(['region', 'eu']), 3, 0, 1, 3, 0],
+  [is(['country', 'uk']), 3, 1, 1, 1, 1],
+  [is(['plan', 'pro']), 6, 1, 2, 4, 1],
+  [is(['plan', 'free']), 0, 0, 0, 0, 0],
+  [is(['event_type', 'turn'], ['event_type', 'tool_call']), 5, 1, 2, 4, 1],
+  [is(['event_type', 'tool_call'], ['region', 'eu']), 3, 0, 1, 3, 0],
+  [{ time_range: '1h', connection_type: 'web', ...is(['plan', 'pro']) }, 3, 1, 1, 1, 1],
+]
+
+/** What an endpoint's answer comes to, and which total that has to be. */
+type Check = readonly [path: string, which: keyof Totals, value: (answer: Body) => number | null, more?: object]
+
+const CHECKS: readonly Check[] = [
+  ['dashboard', 'events', answer => answer.total_calls],
+  ['dashboard', 'conversations', answer => answer.total_conversations],
+  ['dashboard', 'errors', answer => answer.error_count],
+  ['dashboard', 'events', answer => sum(answer.daily_calls.map((point: Body) => point.count))],
+  ['command-center-summary', 'events', answer => answer.metrics.total_calls],
+  ['command-center-summary', 'conversations', answer => answer.user_stories.conversations.length],
+  ['command-center-summary', 'errors', answer => answer.errors.errors.length],
+  ['command-center-summary', 'tools', answer => callsOf(answer.tool_stats)],
+  ['metadata-distribution', 'events', answer => answer.total_events],
+  ['user-stories', 'conversations', answer => answer.conversations.length],
+  [
+    'user-stories/search-options',
+    'conversations',
+    answer => answer.options.filter((option: Body) => option.field === 'conversation_id').length,
+    { search: '00000000-0000' },
+  ],
+  ['tool-stats', 'tools', callsOf],
+  ['tool-stats', 'toolErrors', answer => sum(answer.map((tool: Body) => tool.error_count))],
+  ['tool-time-series', 'tools', answer => sum(answer.series.map((one: Body) => callsOf(one.points)))],
+  ['tool-error-distribution', 'toolErrors', answer => answer.total_errors],
+  ['tools-dashboard', 'tools', answer => callsOf(answer.tool_stats)],
+  ['charts/query', 'events', answer => answer.series[0].total, { metric: 'events' }],
+  ['errors', 'errors', answer => answer.errors.length],
+  ['errors/groups', 'errors', answer => answer.total_errors],
+  ['errors/export', 'errors', linesOf],
+  ['raw-logs', 'events', answer => answer.events.length],
+  ['raw-logs', 'errors', answer => answer.events.length, { success: false, exclude_io: true }],
+  ['raw-logs/export', 'events', linesOf],
+]
+
+const totalsOf = ([, events, errors, conversations, tools, toolErrors]: Row): Totals => ({
+  ...{ events, errors, conversations, tools, toolErrors },
+})
+
+const bodyOf = (path: string, filter: object, more: object): object =>
+  path === 'charts/query' ? { ...more, filters: filter } : { ...filter, ...more }
+
+/** Filters that every endpoint is asked with, because each of them reads one in a way of its own. */
+const EVERYWHERE = new Set<object>([0, 8, 11, 20, 24].map(i => (FILTERS[i] as Row)[0]))
+/** The others are asked of the raw logs and their count only. */
+const LOGS = CHECKS.filter(([path, which]) => path === 'raw-logs' && which === 'events')
+
+for (const row of FILTERS) {
+  const [filter] = row
+  const totals = totalsOf(row)
+  const checks = EVERYWHERE.has(filter) ? CHECKS : LOGS
+  t.test(`what ${JSON.stringify(filter)} lets through`, async t => {
+    const answers = new Map<string, Body>()
+    for (const [path, which, value, more = {}] of checks) {
+      const asked = `${path} ${JSON.stringify(more)}`
+      if (!answers.has(asked)) answers.set(asked, await answerOf(path, bodyOf(path, filter, more)))
+      t.equal(value(answers.get(asked)), totals[which], `${asked}: ${which}`)
+    }
+    const { total_count } = await answerOf('raw-logs/count', filter)
+    if (total_count !== null) t.equal(total_count, totals.events, 'raw-logs/count')
+  })
+}
+
+t.test('counts are given where the contract says that they can be, and only there', async t => {
+  const f = async (body: object, expected: number | null): Promise<void> =>
+    void t.equal((await answerOf('raw-logs/count', body)).total_count, expected, JSON.stringify(body))
+  await f({ agent_name: 'support' }, 1)
+  await f({ success: false }, 2)
+  await f(is(['event_type', 'turn']), 1)
+  await f({ event_id: id(20), time_range: '1min' }, 1)
+  await f({ event_id: id(777) }, 0)
+  await f({ search_query: 'needle' }, null)
+  await f({ connection_type: 'web' }, null)
+  await f({ conversation_id: CHAT }, null)
+  await f(is(['topic', 'delivery']), null)
+})
+
+t.test('filters of one endpoint alone', async t => {
+  const f = async (path: string, field: string, body: object, expected: number): Promise<void> =>
+    void t.equal((await answerOf(path, body))[field].length, expected, `${path} ${JSON.stringify(body)}`)
+  const logs = (body: object, expected: number) => f('raw-logs', 'events', body, expected)
+  await logs({ success: true }, 12)
+  await logs({ conversation_id: TRACE }, 5)
+  await logs({ event_id: id(20), time_range: '1h' }, 1)
+  await logs({ search_query: 'the NEEDLE' }, 1)
+  await logs({ search_query: '' }, 14)
+  await logs({ page_size: 5 }, 5)
+  await logs({ page_size: 5, page: 3 }, 4)
+  const stories = (body: object, expected: number) => f('user-stories', 'conversations', body, expected)
+  const found = (search_field: string, search_value: string) => ({ search_field, search_value, time_range: 'all' })
+  await stories(found('user_id', 'ada'), 1)
+  await stories(found('user_id', 'guest'), 0)
+  await stories(found('user_email', 'ada@example.org'), 1)
+  await stories(found('conversation_id', GREW), 1)
+  await stories(found('original_conversation_id', 'never sent'), 0)
+  await stories({ page_size: 2, page: 3 }, 1)
+  await stories({ allow_limited_preview: true }, 5)
+  await stories({ exclude_io: true, sort: 'oldest' }, 5)
+  await stories({ sentiment_ids: [id(1)] }, 0)
+  await stories({ sop_ids: [id(1)] }, 0)
+  const plan = { group_by: { source: 'user_metadata', key: 'plan' } }
+  await f('user-stories', 'groups', plan, 1)
+  await f('user-stories', 'groups', { ...plan, ...{ search_field: 'group_value', search_value: 'free' } }, 0)
+  await f('user-stories', 'groups', { group_by: { source: 'conversation_metadata', key: 'region' } }, 1)
+  const pro = { ...plan, group_value: 'pro' }
+  const { users } = await answerOf('user-stories', { ...pro, group_level: 'users' })
+  t.match(users, [{ conversation_count: 1 }])
+  await stories({ ...pro, group_level: 'conversations', group_user_key: users[0].key }, 1)
+  const marks = await answerOf('tool-checkpoint-stats', { time_range: '1h' })
+  t.match(marks, [{ tool_name: 'find_order', checkpoints: [{ name: 'db', count: 1, avg_ms: 12.5 }] }])
+  t.equal((await answerOf('tool-checkpoint-stats', is(['region', 'eu']))).length, 0)
+  const words = await answerOf('intent-keywords', { time_range: 'all' })
+  t.strictSame([words.total_analyzed, words.keywords], [3, []], 'what only one user says is no keyword')
+})
+
+// ---- errors
+
+const seen = new Set<string>()
+const key = { 'x-api-key': a.apiKey }
+
+async function refused(
+  route: Pick<Endpoint, 'method' | 'path'>,
+  options: { body?: unknown; headers?: Record<string, string> },
+): Promise<{ status: number; code: string; field: string | undefined }> {
+  const { status, body } = await node.ask(route.method, route.path.replaceAll(/\{\w+\}/g, id(404)), options)
+  const { error, code, field, request_id } = body
+  if (typeof error !== 'string' || error === '' || typeof request_id !== 'string') {
+    throw new Error(`${route.path}: ${JSON.stringify(body)}`)
+  }
+  seen.add(code)
+  return { status, code, field }
+}
+
+const ofOrganization = routes.filter(({ auth, organization = 'chosen' }) => auth === 'any' && organization === 'chosen')
+const fieldsOf = (route: Endpoint): Set<string> =>
+  new Set(Object.keys((route.request as { properties?: object } | undefined)?.properties ?? {}))
+
+t.test('who asks comes first, then for what: 401, 403, 400', async t => {
+  for (const route of ofOrganization) {
+    const name = `${route.method} ${route.path}`
+    const bad = route.request && route.method !== 'GET' ? { body: '{' } : {}
+    const f = async (headers: Record<string, string>, status: number, code: string): Promise<void> => {
+      const answer = await refused(route, { ...bad, headers })
+      t.strictSame([answer.status, answer.code], [status, code], name)
+      t.ok(codesOf(route).includes(answer.code as never), `${name} declares ${code}`)
+    }
+    await f({}, 401, 'AUTH_CREDENTIAL_MISSING')
+    await f({ 'x-api-key': `parley_${'0'.repeat(64)}` }, 401, 'AUTH_CREDENTIAL_INVALID')
+    await f({ ...key, 'x-org-id': b.organization }, 403, 'AUTH_FORBIDDEN')
+    if ('body' in bad) await f(key, 400, 'REQ_JSON_INVALID')
+  }
+  const keys = { path: '/dashboard/api/organization/event-keys', method: 'PUT' } as const
+  await eventually('the key', async () => {
+    const { code } = await refused(keys, { headers: { 'x-api-key': viewer.key }, body: {} })
+    return code === 'AUTH_ROLE'
+  })
+})
+
+/** A value that no body may have, by field. */
+const WRONG: Readonly<Record<string, readonly unknown[]>> = {
+  time_range: ['2d', 7, null],
+  from: ['yesterday', 5],
+  to: ['2300-01-01'],
+  timezone: ['Mars/Base', 1],
+  connection_type: [5, [null]],
+  agent_name: [{}, [1]],
+  metadata_filters: ['plan', [{ key: 'plan' }], [{ key: '', value: 'x' }]],
+  page: [0, -1, 1.5, 'x'],
+  page_size: [0, 201, 'x'],
+  cursor: [5],
+  event_id: ['x', 5],
+  conversation_id: ['x', 5],
+  search_query: [5, 'x'.repeat(1001)],
+  success: ['yes'],
+  exclude_io: ['yes'],
+  search_field: ['name'],
+  group_level: ['everything'],
+  group_by: ['plan', { source: 'elsewhere', key: 'plan' }],
+  sort: ['random'],
+  sentiment_ids: [['x']],
+  sop_ids: ['x'],
+  allow_limited_preview: ['yes'],
+}
+
+t.test('every field of every filter body refuses what is none, and names itself', async t => {
+  const bodies = ofOrganization.filter(route => route.method === 'POST' && fieldsOf(route).has('time_range'))
+  t.ok(bodies.length >= 17, `${bodies.length} endpoints take filters`)
+  for (const route of bodies) {
+    for (const field of fieldsOf(route)) {
+      for (const value of WRONG[field] ?? []) {
+        const answer = await refused(route, { headers: key, body: { [field]: value } })
+        const said = `${route.path} ${field}: ${JSON.stringify(value)?.slice(0, 40)}`
+        t.match(answer, { status: 400, code: 'REQ_BODY_INVALID' }, said)
+        t.equal(answer.field?.split(/[./[]/)[0], field, said)
+      }
+    }
+  }
+})
+
+t.test('companions of groups, and of searches', async t => {
+  const group_by = { source: 'user_metadata', key: 'plan' }
+  const stories = { method: 'POST', path: '/dashboard/api/user-stories' } as const
+  for (const body of [
+    { search_field: 'user_id' },
+    { search_value: 'ada' },
+    { group_by, search_field: 'user_id', search_value: 'ada' },
+    { group_by, group_level: 'users' },
+    { group_by, group_level: 'conversations', group_value: 'pro' },
+  ]) {
+    t.match(
+      await refused(stories, { headers: key, body }),
+      { status: 400, code: 'REQ_BODY_INVALID' },
+      JSON.stringify(body),
+    )
+  }
+})
+
+t.test('what does not exist is 404, and what is no id is 400', async t => {
+  const f = async (
+    method: Endpoint['method'],
+    path: string,
+    body: unknown,
+    status: number,
+    code: string,
+  ): Promise<void> => {
+    const answer = await refused({ method, path: `/dashboard/api/${path}` }, { headers: key, body })
+    t.strictSame([answer.status, answer.code], [status, code], `${method} ${path}`)
+  }
+  const unknown = { conversation_id: id(404) }
+  for (const path of ['conversation-messages', 'conversation-spans', 'conversation-detail']) {
+    await f('POST', path, unknown, 404, 'QRY_NOT_FOUND')
+    await f('POST', path, {}, 400, 'REQ_BODY_INVALID')
+    await f('POST', path, { conversation_id: 'x' }, 400, 'REQ_BODY_INVALID')
+  }
+  await f('GET', `conversation-audio?conversation_id=${id(404)}`, undefined, 404, 'QRY_NOT_FOUND')
+  await f('GET', `conversation-audio?conversation_id=${CHAT}`, undefined, 404, 'QRY_NOT_FOUND')
+  await f('GET', 'conversation-audio', undefined, 400, 'REQ_BODY_INVALID')
+  await f('POST', 'event-io', { event_id: id(404) }, 404, 'QRY_NOT_FOUND')
+  await f('POST', 'event-io', {}, 400, 'REQ_BODY_INVALID')
+  await f('POST', 'explain-event', { event_id: id(404) }, 404, 'QRY_NOT_FOUND')
+  await f('DELETE', `dashboard/charts/${id(404)}`, undefined, 404, 'QRY_NOT_FOUND')
+  await f('DELETE', 'dashboard/charts/x', undefined, 400, 'REQ_BODY_INVALID')
+  await f('PUT', 'dashboard/charts/reorder', { chart_ids: [id(404)] }, 400, 'REQ_BODY_INVALID')
+  await f('POST', 'dashboard/charts', { title: 'x', chart_type: 'line', metric: 'select 1' }, 400, 'REQ_BODY_INVALID')
+  await f('PUT', `views/${id(404)}`, { name: 'x' }, 404, 'QRY_NOT_FOUND')
+  await f('DELETE', `attribute-rules/${id(404)}`, undefined, 404, 'QRY_NOT_FOUND')
+  await f('POST', 'nowhere', {}, 404, 'REQ_ROUTE_UNKNOWN')
+  await f('GET', 'raw-logs', undefined, 405, 'REQ_METHOD_UNKNOWN')
+  await f('POST', 'raw-logs', `{"search_query":"${'x'.repeat(70_000)}"}`, 413, 'REQ_BODY_TOO_LARGE')
+})
+
+t.test('what the contract names has been seen', async t => {
+  const named = [
+    ...['AUTH_CREDENTIAL_MISSING', 'AUTH_CREDENTIAL_INVALID', 'AUTH_FORBIDDEN', 'AUTH_ROLE'],
+    ...['REQ_JSON_INVALID', 'REQ_BODY_INVALID', 'REQ_BODY_TOO_LARGE', 'REQ_ROUTE_UNKNOWN', 'REQ_METHOD_UNKNOWN'],
+    'QRY_NOT_FOUND',
+  ]
+  for (const code of named) t.ok(seen.has(code), code)
+})
