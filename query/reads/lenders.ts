@@ -8,8 +8,10 @@ import { boundsOf, OF_CONVERSATIONS } from './conversation-facts.ts'
 import type { EventRecord } from './events.ts'
 import type { Lenders, Side, TextSource } from './texts.ts'
 
-/** Most events of all traces of a page; of more, nothing is lent, because the last call would not be known. */
+/** Most events of traces that are read at once; traces that have more are read in halves. */
 const TRACES_MAX_EVENTS = 20_000
+/** Reads of one page at most. A trace that is larger by itself lends nothing: its last call would not be known. */
+const READS_MAX = 16
 
 /** An event of a trace. */
 interface TraceRecord extends TextSource {
@@ -34,8 +36,8 @@ const TRACES_SQL = `
   LIMIT {limit:UInt32}`
 
 /**
- * Lenders by event id, for turns of traces that lack a text and have a model call with one; one query, and none when no turn lacks
- * a text. Calls count as far as parents lead up to the turn within its conversation, unless a tool stands between.
+ * Lenders by event id, for turns of traces that lack a text and have a model call with one; mostly one query, and none when no turn
+ * lacks a text. Calls count as far as parents lead up to the turn within its conversation, unless a tool stands between.
  */
 export async function readLenders(
   reader: Reader,
@@ -44,10 +46,7 @@ export async function readLenders(
 ): Promise<Map<string, Lenders>> {
   const silent = events.filter(isSilentTurn)
   if (silent.length === 0 || bounds === null) return new Map()
-  const traces = [...new Set(silent.map(event => event.trace_id))]
-  const limit = TRACES_MAX_EVENTS + 1
-  const rows = await reader.read<TraceRecord>('turn_texts', TRACES_SQL, { ...bounds, traces, limit })
-  if (rows.length === limit) return new Map()
+  const rows = await readTraces(reader, bounds, [...new Set(silent.map(event => event.trace_id))])
   const conversations = Map.groupBy(rows, row => row.conversation_id)
   const ends = new Map([...conversations].flatMap(([id, its]) => endsOf(its).map(([event, end]) => [id + event, end])))
   return new Map(
@@ -55,9 +54,33 @@ export async function readLenders(
   )
 }
 
-/** The same for one event, whose conversation's bounds are looked up when they are needed. */
-export async function readLendersOf(reader: Reader, event: EventRecord): Promise<Map<string, Lenders>> {
-  return isSilentTurn(event) ? readLenders(reader, await boundsOf(reader, [event.conversation_id]), [event]) : new Map()
+/** The same for events of any conversations, whose bounds are looked up when they are needed. */
+export async function readLendersOf(reader: Reader, events: readonly EventRecord[]): Promise<Map<string, Lenders>> {
+  const silent = events.filter(isSilentTurn)
+  if (silent.length === 0) return new Map()
+  const conversations = [...new Set(silent.map(event => event.conversation_id))]
+  return readLenders(reader, await boundsOf(reader, conversations), silent)
+}
+
+/** The events of traces, in order of time within each; none of a trace that is too large, or beyond what one page may read. */
+async function readTraces(
+  reader: Reader,
+  bounds: ConversationBounds,
+  traces: readonly string[],
+): Promise<readonly TraceRecord[]> {
+  const limit = TRACES_MAX_EVENTS + 1
+  const found: TraceRecord[] = []
+  const waiting = [traces]
+  for (let reads = 0; waiting.length > 0 && reads < READS_MAX; reads++) {
+    const some = waiting.shift() as readonly string[]
+    const rows = await reader.read<TraceRecord>('turn_texts', TRACES_SQL, { ...bounds, traces: some, limit })
+    if (rows.length < limit) for (const row of rows) found.push(row)
+    else if (some.length > 1) {
+      const half = Math.ceil(some.length / 2)
+      waiting.push(some.slice(0, half), some.slice(half))
+    }
+  }
+  return found
 }
 
 function isSilentTurn(event: EventRecord): boolean {

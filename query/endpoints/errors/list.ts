@@ -37,7 +37,9 @@ export function failureOf(
 ): Pick<ErrorRow, 'error_type' | 'error_message' | 'severity'> {
   return {
     error_type: record.error_type,
-    error_message: record.error_message || cut(texts.output ?? record.output_preview),
+    // Its own output, not one that a call below it lends: that says nothing of the failure.
+    error_message:
+      record.error_message || cut((record.output_bytes > 0 ? texts.output : null) ?? record.output_preview),
     severity: severityOf(record),
   }
 }

@@ -18,7 +18,7 @@ export const eventIo = endpoint({
     const key = await findEvent(reader, request.event_id)
     const [event] = key === undefined ? [] : await readEvents(reader, [key])
     if (event === undefined) throw new ParleyError('QRY_NOT_FOUND', 'no such event', { field: 'event_id' })
-    const lenders = await readLendersOf(reader, event)
+    const lenders = await readLendersOf(reader, [event])
     const texts = await readTexts(reader, [event], Number.POSITIVE_INFINITY, lenders)
     const { input, output } = texts.get(event.event_id) ?? {}
     const { input: from = event, output: to = event } = lenders.get(event.event_id) ?? {}

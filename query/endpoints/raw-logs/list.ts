@@ -11,11 +11,12 @@ import { boundsOf } from '../../reads/conversation-facts.ts'
 import type { EventKey, EventRecord } from '../../reads/events.ts'
 import { findEvent, positionOf, readEvents } from '../../reads/events.ts'
 import { findBySentId, findTrace, uuidOf } from '../../reads/ids.ts'
+import { readLendersOf } from '../../reads/lenders.ts'
 import { readLogKeys } from '../../reads/log-keys.ts'
 import type { SessionState } from '../../reads/sessions.ts'
 import { readSessions } from '../../reads/sessions.ts'
 import { OURS, sqlTime } from '../../reads/sql.ts'
-import type { Texts } from '../../reads/texts.ts'
+import type { Lenders, Texts } from '../../reads/texts.ts'
 import { readTexts } from '../../reads/texts.ts'
 import type { Window } from '../../window.ts'
 import { windowFrom, windowOf } from '../../window.ts'
@@ -47,11 +48,14 @@ export interface LogRow {
 /** The events of some keys, in their order. */
 export async function readRows({ reader }: Call, keys: readonly EventKey[], excludeIo: boolean): Promise<LogRow[]> {
   const records = await readEvents(reader, keys)
-  const [sessions, found] = await Promise.all([
+  const [sessions, [lenders, found]] = await Promise.all([
     readSessions(reader, [...new Set(records.map(record => record.conversation_id))]),
-    excludeIo ? undefined : readTexts(reader, records, IO_PREVIEW_MAX_BYTES),
+    readLendersOf(reader, records).then(
+      async lenders =>
+        [lenders, excludeIo ? undefined : await readTexts(reader, records, IO_PREVIEW_MAX_BYTES, lenders)] as const,
+    ),
   ])
-  return rowsOf(records, sessions, found)
+  return rowsOf(records, sessions, lenders, found)
 }
 
 /** The same a part at a time, so that the texts of a part take at most about `maxBytes`. */
@@ -63,14 +67,19 @@ export async function* readRowsInParts(
 ): AsyncGenerator<LogRow[]> {
   const records = await readEvents(reader, keys)
   const sessions = await readSessions(reader, [...new Set(records.map(record => record.conversation_id))])
+  const lenders = await readLendersOf(reader, records)
+  const bytesOf = (record: EventRecord): number => {
+    const { input = record, output = record }: Lenders = lenders.get(record.event_id) ?? {}
+    return Math.min(input.input_bytes, IO_PREVIEW_MAX_BYTES) + Math.min(output.output_bytes, IO_PREVIEW_MAX_BYTES)
+  }
   for (let from = 0; from < records.length; ) {
     let to = from
     for (let bytes = 0; to < records.length && (bytes === 0 || bytes < maxBytes); to++) {
-      const { input_bytes, output_bytes } = records[to] as EventRecord
-      bytes += Math.min(input_bytes, IO_PREVIEW_MAX_BYTES) + Math.min(output_bytes, IO_PREVIEW_MAX_BYTES)
+      bytes += bytesOf(records[to] as EventRecord)
     }
     const part = records.slice(from, to)
-    yield rowsOf(part, sessions, excludeIo ? undefined : await readTexts(reader, part, IO_PREVIEW_MAX_BYTES))
+    const texts = excludeIo ? undefined : await readTexts(reader, part, IO_PREVIEW_MAX_BYTES, lenders)
+    yield rowsOf(part, sessions, lenders, texts)
     from = to
   }
 }
@@ -78,12 +87,13 @@ export async function* readRowsInParts(
 function rowsOf(
   records: readonly EventRecord[],
   sessions: ReadonlyMap<string, SessionState>,
+  lenders: ReadonlyMap<string, Lenders>,
   found: ReadonlyMap<string, Texts> | undefined,
 ): LogRow[] {
   return records.map(record => {
     const texts = found?.get(record.event_id) ?? NO_TEXTS
     const head = eventHead(record, sessions.get(record.conversation_id))
-    return { row: { ...head, ...texts, preview: previewOf(record) }, record, texts }
+    return { row: { ...head, ...texts, preview: previewOf(record, lenders.get(record.event_id)) }, record, texts }
   })
 }
 

@@ -1,0 +1,61 @@
+// Turns that say nothing themselves show what the calls below them said: the same in lists, exports and conversations.
+import t from 'tap'
+import { createTenant, eventually } from '#test/rig.ts'
+import { id, insertEvents, startNode, storedEvent } from '../fixture.ts'
+
+const node = await startNode(t)
+const { apiKey, organization } = await createTenant(node.buckets)
+const post = async (path: string, body: object) =>
+  (await node.ask('POST', `/dashboard/api/${path}`, { body, headers: { 'x-api-key': apiKey } })).body
+const LONG = `hello ${'x'.repeat(300)}`
+
+/** A silent turn and two calls below it, of one trace. */
+function turn(n: number, fields: { failed?: 0 | 1; said?: string }) {
+  const of = { organization, conversation_id: id(n), trace_id: id(n + 5), source: 'otlp' as const }
+  const at = (second: number): string => `2026-06-15T11:00:0${second}.000000000Z`
+  const call = { ...of, kind: 'llm' as const, name: 'chat', output_tokens: 1, parent_id: id(n + 1) }
+  return [
+    storedEvent({
+      ...{ ...of, event_id: id(n + 1), failed: fields.failed ?? 0, name: 'planner', at: at(0) },
+      ...(fields.said === undefined ? {} : { output: fields.said }),
+    }),
+    storedEvent({ ...call, event_id: id(n + 2), at: at(1), input: LONG, output: 'thinking' }),
+    storedEvent({ ...call, event_id: id(n + 3), at: at(2), input: 'more', output: 'goodbye' }),
+  ]
+}
+
+await insertEvents(node.db.store, [
+  ...turn(1000, {}),
+  ...turn(2000, { said: 'own words' }),
+  ...turn(3000, { failed: 1 }),
+])
+
+t.test('in raw logs, their export and the conversation alike', async t => {
+  await eventually('the tenant', async () => Array.isArray((await post('raw-logs', {})).events))
+  const shown = async (n: number) => {
+    const { events } = await post('raw-logs', { event_id: id(n + 1) })
+    const { messages } = await post('conversation-messages', { conversation_id: id(n) })
+    const [{ input, output, preview }] = events
+    const { input: ofMessage, output: alike, preview: begins } = messages[0]
+    t.strictSame({ input, output, preview }, { input: ofMessage, output: alike, preview: begins })
+    return { input, output, preview }
+  }
+  const preview = { first_input: LONG.slice(0, 200), last_output: 'goodbye' }
+  t.strictSame(await shown(1000), { input: LONG, output: 'goodbye', preview })
+  t.strictSame(await shown(2000), {
+    input: LONG,
+    output: 'own words',
+    preview: { ...preview, last_output: 'own words' },
+  })
+  const [bare] = (await post('raw-logs', { event_id: id(1001), exclude_io: true })).events
+  t.match(bare, { input: null, output: null, preview })
+  const file = String(await post('raw-logs/export', { agent_name: 'planner' }))
+  t.equal(file.split('goodbye').length - 1, 2)
+  t.equal(file.split(LONG).length - 1, 3)
+})
+
+t.test('a failed turn is not said to have failed by what a call answered', async t => {
+  const { errors } = await post('errors', {})
+  t.match(errors, [{ event_id: id(3001), error_message: '', input: LONG, output: 'goodbye' }])
+  t.equal(errors.length, 1)
+})
