@@ -5,6 +5,7 @@ import {
   DEAD_USAGE,
   ERASE_USAGE,
   EXPLAIN_USAGE,
+  REBUILD_USAGE,
   REMAP_USAGE,
   REPLAY_USAGE,
   UsageError,
@@ -19,6 +20,7 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   dead: async () => (await import('./dead.ts')).dead,
   erase: async () => (await import('./erase.ts')).erase,
   explain: async () => (await import('./explain.ts')).explain,
+  rebuild: async () => (await import('./rebuild.ts')).rebuild,
   remap: async () => (await import('./remap.ts')).remap,
   replay: async () => (await import('./replay.ts')).replay,
   verify: async () => (await import('./verify.ts')).verify,
@@ -28,7 +30,7 @@ const [name, ...args] = process.argv.slice(2)
 const command = commands[name ?? '']
 if (!command) {
   console.error(
-    `usage:\n${CONTROL_USAGE}\n${DEAD_USAGE}\n${ERASE_USAGE}\n${EXPLAIN_USAGE}\n${REMAP_USAGE}\n${REPLAY_USAGE}\n${VERIFY_USAGE}`,
+    `usage:\n${CONTROL_USAGE}\n${DEAD_USAGE}\n${ERASE_USAGE}\n${EXPLAIN_USAGE}\n${REBUILD_USAGE}\n${REMAP_USAGE}\n${REPLAY_USAGE}\n${VERIFY_USAGE}`,
   )
   process.exitCode = 2
 } else {

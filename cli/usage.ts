@@ -20,6 +20,10 @@ export const REPLAY_USAGE = `parley replay --partition P --from SEQ --to SEQ    
 parley replay --since TIME [--until TIME] [--partition P]  by time of arrival (ISO 8601, or "15m", "2h" ago)
 parley replay status                                       the last replay of every partition`
 
+export const REBUILD_USAGE = `parley rebuild [--org UUID] [--since TIME] [--until TIME] [--dry-run] [--resume | --anew]
+                        builds aggregates and indexes again from rows, month by month; --resume: goes on
+parley rebuild status`
+
 export const REMAP_USAGE = `parley remap --org UUID [--since TIME] [--until TIME] [--stored] [--estimate]
                         history by the prices and rules of now: from payloads that are kept, of older rows the costs;
                         --stored: only from rows; --estimate: says what would change

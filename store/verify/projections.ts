@@ -24,7 +24,8 @@ export interface ProjectionReport {
   readonly missed: number
 }
 
-interface Projection {
+/** A projection as the engine describes it. */
+export interface Projection {
   readonly table: string
   readonly name: string
   readonly type: 'Aggregate' | 'Normal'
@@ -47,7 +48,7 @@ const TRIES = 5
 const SAMPLES = 3
 
 /** Tables that hold projections over rows. */
-const TABLES = ['events', 'sessions'] as const
+export const TABLES = ['events', 'sessions'] as const
 
 /** Compares all projections of all parts of the scope. `tell` hears of progress. @throws when the store does not answer. */
 export async function compareProjections(
@@ -57,7 +58,7 @@ export async function compareProjections(
 ): Promise<ProjectionReport> {
   const differences: ProjectionDifference[] = []
   let [compared, unbuilt, missed] = [0, 0, 0]
-  for (const table of TABLES) {
+  for (const table of scope.tables ?? TABLES) {
     for (const projection of await projectionsOf(store, table)) {
       const answers = await readingsOf(store, projection)
       let pending = await partsOf(store, table, scope)
@@ -96,7 +97,8 @@ interface Readings {
   readonly held: (where: string) => string
 }
 
-async function readingsOf(store: Store, projection: Projection): Promise<Readings> {
+/** Both questions about a projection. */
+export async function readingsOf(store: Store, projection: Projection): Promise<Readings> {
   const { table, name, type, query } = projection
   const source = `mergeTreeProjection(${store.database}, ${table}, ${name})`
   const list = /^SELECT (.*?) (?:GROUP|ORDER) BY (.*)$/s.exec(query)
@@ -134,6 +136,7 @@ async function partsOf(store: Store, table: string, scope: VerifyScope): Promise
       ? []
       : ['max_time >= fromUnixTimestamp64Milli({from:Int64})']),
     ...(scope.toMs === undefined || table === 'sessions' ? [] : ['min_time < fromUnixTimestamp64Milli({to:Int64})']),
+    ...(scope.partitionIds === undefined ? [] : ['partition_id IN {partition_ids:Array(String)}']),
   ]
   return store.read<Part>(
     `SELECT name, partition_id, min_block_number AS min_block, max_block_number AS max_block, rows, projections
@@ -147,6 +150,7 @@ async function partsOf(store: Store, table: string, scope: VerifyScope): Promise
         table,
         ...(scope.fromMs === undefined ? {} : { from: scope.fromMs }),
         ...(scope.toMs === undefined ? {} : { to: scope.toMs }),
+        ...(scope.partitionIds === undefined ? {} : { partition_ids: scope.partitionIds }),
       },
     },
   )

@@ -8,6 +8,9 @@ export interface VerifyScope {
   /** Events of this time; undefined = no limit. Projections are compared for the whole parts that touch it. */
   readonly fromMs?: number
   readonly toMs?: number
+  /** Projections of these tables and partitions only; undefined = of all. */
+  readonly tables?: readonly string[]
+  readonly partitionIds?: readonly string[]
 }
 
 /** A condition with the values it binds. */
