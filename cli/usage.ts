@@ -34,4 +34,5 @@ parley erase status [--org UUID]                           how far erasures are
 parley erase lift ID --org UUID                            lets an erased user come back`
 
 export const VERIFY_USAGE = `parley verify [--org UUID] [--since TIME] [--until TIME] [--repair] [--json]
-                        recounts the store and says what differs; --repair puts it right`
+                        recounts the store and says what differs; --repair puts it right
+parley verify --ledger [--json]                            compares the store with the records of finished ranges`

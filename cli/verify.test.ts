@@ -45,6 +45,7 @@ t.test('what was stored differs in nothing; a row too many is told and taken bac
   })
   t.match(await parley(), { code: 0, out: 'nothing differs: 4 rows' })
 
+  t.match(await parley('--ledger'), { code: 0, out: '1 ranges, 4 events recorded = 4 that count + 0 taken back' })
   await system.store.command('INSERT INTO events SELECT * FROM events WHERE origin_frame = 2')
   const answer = await parley('--json', '--org', system.organization)
   t.equal(answer.code, 1)
@@ -52,9 +53,14 @@ t.test('what was stored differs in nothing; a row too many is told and taken bac
   t.match(await parley('--since', '2h', '--repair'), { code: 0, out: 'repaired 1 of 1' })
   t.match(await parley('--until', '2h'), { code: 0, out: 'nothing differs: 0 rows' })
 
+  await system.store.command('ALTER TABLE events DELETE WHERE origin_frame = 1', { settings: { mutations_sync: '2' } })
+  t.match(await parley(), { code: 0 }, 'a row that is gone leaves no trace in the store')
+  t.match(await parley('--ledger'), { code: 1, out: 'ledger 0 1-1: 3 of 4 rows of events' })
+
   const f = async (args: string[], message: string) => t.match(await parley(...args), { code: 2, err: message })
   await f(['--org', 'mine'], '--org must be a uuid')
   await f(['--since', 'soon'], 'not a time: soon')
+  await f(['--ledger', '--repair'], '--ledger speaks of whole ranges')
 })
 
 t.test('what somebody still works on is not settled', async t => {

@@ -1,9 +1,11 @@
 // parley verify: recounts the store and says what differs; with --repair it is put right. Looks only, else; safe at any time.
 import { parseArgs } from 'node:util'
 import { isUuid } from '#proto/ids.ts'
+import { compareLedger, type LedgerReport } from '#store/verify/ledger.ts'
 import type { Difference, VerifyReport } from '#store/verify/verify.ts'
 import { verify as run } from '#store/verify/verify.ts'
 import { openBuckets } from '#streams/apply.ts'
+import { readLedger } from '#streams/ledger.ts'
 import { readPartitions, readSettled } from '#streams/settled.ts'
 import { repairByOwners } from './corrections.ts'
 import { openNats, openStore } from './instance.ts'
@@ -22,14 +24,23 @@ export async function verify(args: readonly string[]): Promise<number> {
       since: { type: 'string' },
       until: { type: 'string' },
       repair: { type: 'boolean' },
+      ledger: { type: 'boolean' },
       json: { type: 'boolean' },
     },
   })
   if (values.org !== undefined && !isUuid(values.org)) throw new UsageError(`--org must be a uuid\n\n${VERIFY_USAGE}`)
+  if (values.ledger && [values.org, values.since, values.until, values.repair].some(one => one !== undefined)) {
+    throw new UsageError(`--ledger speaks of whole ranges and repairs nothing\n\n${VERIFY_USAGE}`)
+  }
   const [nc, store] = [await openNats(), await openStore()]
   try {
     const { control, cursors } = await openBuckets(nc)
     const partitions = await readPartitions(control)
+    if (values.ledger) {
+      const settled = await readSettled(cursors, partitions)
+      const ledger = { ...(await readLedger(nc)), settled, tell: (line: string) => console.error(line) }
+      return showLedger(await compareLedger(store, ledger), values.json ?? false)
+    }
     const report = await run(store, {
       ...(values.org === undefined ? {} : { organization: values.org.toLowerCase() }),
       ...(values.since === undefined ? {} : { fromMs: timeOf(values.since) }),
@@ -58,6 +69,25 @@ function show({ differences, found, rows, compared, unbuilt, missed, seconds }: 
     `${differences.length === 0 ? 'nothing differs' : `${differences.length} differences`}: ${rows} rows at their positions, ` +
       `${compared} projections of parts, ${seconds} s`,
   )
+}
+
+/** Says what the ledger says; returns the exit code. */
+function showLedger(report: LedgerReport, json: boolean): number {
+  const { differences, ranges, events, standing, reversed, repeats, dead, unproven } = report
+  if (json) console.log(JSON.stringify(report))
+  else {
+    for (const { partition, from, to, detail } of differences.slice(0, SHOWN)) {
+      console.log(`ledger ${partition} ${from}-${to}: ${detail}`)
+    }
+    if (differences.length > SHOWN) console.log(`and ${differences.length - SHOWN} more`)
+    if (unproven > 0)
+      console.log(`${unproven} ranges have fewer rows than recorded, where something was erased or read again`)
+    console.log(
+      `${differences.length === 0 ? 'nothing differs' : `${differences.length} differences`}: ${ranges} ranges, ${events} events recorded = ` +
+        `${standing} that count + ${reversed} taken back; beside them ${repeats} repeats, ${dead} dead letters`,
+    )
+  }
+  return differences.length === 0 ? 0 : 1
 }
 
 function describe(difference: Difference): string {
