@@ -1,6 +1,7 @@
 // npm run bench -- <case> [options]: runs one bench by name. Without a name it lists them.
 import { backlog } from './cases/backlog.ts'
 import { bomb } from './cases/bomb.ts'
+import { compress } from './cases/compress.ts'
 import { endToEnd } from './cases/end-to-end.ts'
 import { gateway } from './cases/gateway.ts'
 import { handOver } from './cases/hand-over.ts'
@@ -27,6 +28,10 @@ const cases: Readonly<Record<string, { about: string; run: (args: readonly strin
     run: backlog,
   },
   bomb: { about: 'how long gzip bombs stall a receiver', run: bomb },
+  compress: {
+    about: 'bodies of inserts as they are and compressed: CPU of both sides, bytes; --rounds (5), --only <pattern>',
+    run: compress,
+  },
   'end-to-end': {
     about: 'spans accepted and visible a second on this machine, and the limit; --seconds (60), --connections (8)',
     run: endToEnd,

@@ -8,7 +8,7 @@ import { FINGERPRINT_BYTES, fingerprint, NIL_UUID, uuidText } from '#proto/ids.t
 import { Present } from '#proto/rows.ts'
 import type { CallReport } from './calls.ts'
 import { sameBytes } from './columns/utf8.ts'
-import type { SdkEvents } from './direct/sdk-events.ts'
+import type { EventOwner, SdkEvents } from './direct/sdk-events.ts'
 import { type RowOrigin, writeEvent } from './direct/sdk-rows.ts'
 import type { BlockEncoder, EncodedBlock } from './encoder.ts'
 import { inScope } from './lanes.ts'
@@ -125,7 +125,8 @@ export function parseRange(input: BlockInput, parsers: Parsers, progress: Progre
       if (events && !verdict && message[at] === FrameKind.event) {
         const retention = input.classes[organization] ?? 0
         const reading = readingOf(organization)
-        const event = takeEvent(events, message, messageAt, at, { organization, retention, reading })
+        const { pricing } = reading.context
+        const event = takeEvent(events, message, messageAt, at, { organization, retention, pricing })
         if (event >= 0) {
           if (retention !== 0) classes[organization] = retention
           if (reading.hash !== '') readings[organization] = reading.hash
@@ -199,17 +200,10 @@ export function encodeRange(
 }
 
 /** An event that is read from the bytes of its frame; -1 when it must be made an object. */
-function takeEvent(
-  events: SdkEvents,
-  message: Uint8Array,
-  messageAt: number,
-  at: number,
-  { organization, retention, reading }: FrameOwner,
-): number {
+function takeEvent(events: SdkEvents, message: Uint8Array, messageAt: number, at: number, owner: EventOwner): number {
   if (message[at + 1] !== FrameEncoding.json) return events.leave('compressed')
   const { length, receivedAtMs } = frameFacts(message, at)
-  const context = { organization, receivedAtMs, mintedId: '', retention, ...reading.context }
-  return events.take(messageAt + at, length, context)
+  return events.take(messageAt + at, length, { ...owner, receivedAtMs })
 }
 
 /** The text of the organization of the frame at a position: most frames of a range are of few. */

@@ -1,5 +1,6 @@
 // Bodies of capture-event -> places in their bytes, and from there the columns of their rows. The rows are those that parsers/sdk.ts makes,
 // byte for byte; bodies of a shape that is not read here are left to it, and counted by reason.
+import type { Pricing } from '#pricing/quote.ts'
 import { FRAME_HEADER_BYTES, MINTED_AT } from '#proto/envelope.ts'
 import { conversationIdOf } from '#proto/ids.ts'
 import { jsonText } from '#proto/json.ts'
@@ -7,7 +8,6 @@ import { JsonScanner, JsonType } from '#proto/scan/json.ts'
 import { KeyTable } from '#proto/scan/keys.ts'
 import { JSON_MAX_DEPTH } from '#proto/sdk/fields.ts'
 import { CLAMP, clamp } from '#proto/time.ts'
-import type { FrameContext } from '../outcome.ts'
 import { nanosOfMs } from '../parsers/amounts.ts'
 import { costingOf, costNote } from '../parsers/cost.ts'
 import { instantOfMs, NAME_UNITS } from '../parsers/rows.ts'
@@ -32,6 +32,17 @@ const types = new Uint8Array(FIELDS.length)
 const starts = new Int32Array(FIELDS.length)
 const ends = new Int32Array(FIELDS.length)
 const escapes = new Uint8Array(FIELDS.length)
+
+/** Whose an event is, and what its tokens cost there. */
+export interface EventOwner {
+  readonly organization: string
+  readonly retention: number
+  readonly pricing: Pricing | undefined
+}
+
+interface EventContext extends EventOwner {
+  readonly receivedAtMs: number
+}
 
 /** Later times are left to the other way: there is none that parley was running at. */
 const RECEIVED_MAX_MS = Date.UTC(2200, 0, 1)
@@ -58,7 +69,7 @@ export class SdkEvents {
   }
 
   /** Takes the frame at `frame`; the number of its event, -1 when it must be read the other way. */
-  take(frame: number, length: number, context: FrameContext): number {
+  take(frame: number, length: number, context: EventContext): number {
     this.#begin()
     const base = frame + FRAME_HEADER_BYTES
     const entriesFrom = this.entries.length
@@ -101,7 +112,7 @@ export class SdkEvents {
   #scan(base: number, length: number): boolean {
     types.fill(JsonType.none)
     this.fallback = 'json'
-    if (!scanner.begin(this.bytes.subarray(base, base + length))) return false
+    if (!scanner.begin(new Uint8Array(this.bytes.buffer, this.bytes.byteOffset + base, length))) return false
     let at = scanner.space(0)
     if (scanner.typeAt(at) !== JsonType.object) return false
     at = scanner.open(at)
@@ -134,7 +145,7 @@ export class SdkEvents {
     return at >= 0 && scanner.finish(scanner.close(at))
   }
 
-  #read(frame: number, base: number, entriesFrom: number, context: FrameContext): boolean {
+  #read(frame: number, base: number, entriesFrom: number, context: EventContext): boolean {
     const { metadata } = F
     const { receivedAtMs } = context
     if (!(receivedAtMs >= RECEIVED_MIN_MS && receivedAtMs < RECEIVED_MAX_MS)) return this.#refuse('time')
@@ -187,7 +198,7 @@ export class SdkEvents {
     return uuidAt(scanner.bytes, (starts[field] as number) + 1, (ends[field] as number) - 1)
   }
 
-  #ids(first: number, base: number, context: FrameContext): boolean {
+  #ids(first: number, base: number, context: EventContext): boolean {
     const { session_id, parent_id } = F
     const numbers = this.at
     if (types[session_id] !== JsonType.string || this.#isEmpty(session_id)) return this.#refuse('id')
@@ -214,7 +225,7 @@ export class SdkEvents {
     return true
   }
 
-  #eventId(first: number, base: number, context: FrameContext): boolean {
+  #eventId(first: number, base: number, context: EventContext): boolean {
     const { event_id } = F
     const numbers = this.at
     let at = -1
@@ -233,7 +244,7 @@ export class SdkEvents {
   }
 
   /** The uuid of an id; one that is mapped is noted as it was sent. */
-  #mapped(context: FrameContext, sent: string, field: string): string {
+  #mapped(context: EventContext, sent: string, field: string): string {
     const uuid = conversationIdOf(context.organization, sent)
     if (uuid !== sent.toLowerCase()) this.#more().notes.push([`sent_${field}`, sent])
     return uuid
@@ -275,7 +286,7 @@ export class SdkEvents {
     return value
   }
 
-  #instant(first: number, { receivedAtMs }: FrameContext): boolean {
+  #instant(first: number, { receivedAtMs }: EventContext): boolean {
     this.durations.push(nanosOfMs(this.#numberOf(F.latency)) ?? -1)
     const sent = finiteOf(this.#numberOf(F.timestamp))
     const at = sent === null ? { ms: receivedAtMs, ns: 0 } : instantOfMs(sent)
@@ -328,7 +339,7 @@ export class SdkEvents {
     return JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset + from, to - from).toString('utf8'))
   }
 
-  #usage(first: number, context: FrameContext): boolean {
+  #usage(first: number, context: EventContext): boolean {
     const { asked, hasUsage } = this.entries
     const get = (name: string): string => asked.get(name) ?? ''
     if (((this.at[first + At.bits] as number) & Bit.failed) !== 0 && asked.size > 0) {
@@ -363,7 +374,7 @@ export class SdkEvents {
   }
 
   /** The identity of what was taken last. */
-  #print(first: number, { organization }: FrameContext): void {
+  #print(first: number, { organization }: EventContext): void {
     const at = this.at[first + At.event] as number
     const eventId = this.#extra?.eventId ?? ''
     if (eventId !== '') this.prints.ofText(organization, eventId)
