@@ -8,7 +8,8 @@ import { FINGERPRINT_BYTES, fingerprint, NIL_UUID, uuidText } from '#proto/ids.t
 import { Present } from '#proto/rows.ts'
 import type { CallReport } from './calls.ts'
 import { sameBytes } from './columns/utf8.ts'
-import type { EventOwner, SdkEvents } from './direct/sdk-events.ts'
+import type { SdkBodies } from './direct/bodies.ts'
+import type { EventOwner } from './direct/sdk-events.ts'
 import { type RowOrigin, writeEvent } from './direct/sdk-rows.ts'
 import type { BlockEncoder, EncodedBlock } from './encoder.ts'
 import { inScope } from './lanes.ts'
@@ -19,9 +20,9 @@ import { type OrganizationReading, openReading, type ReadingSettings } from './r
 import type { Fingerprints } from './repeats.ts'
 import { type PlacedUnit, Units } from './units.ts'
 
-/** A parser for each kind of frame. `openEvents`: the reader that takes most events from their bytes, for one range. */
+/** A parser for each kind of frame. `openBodies`: the readers that take most SDK bodies from their bytes, for one range. */
 export type Parsers = Readonly<Record<keyof typeof FrameKind, FrameParser>> & {
-  readonly openEvents?: (bytes: Uint8Array) => SdkEvents
+  readonly openBodies?: (bytes: Uint8Array) => SdkBodies
 }
 
 /** A frame that has no rows, with everything the dead-letter stream keeps of it. */
@@ -58,7 +59,7 @@ export interface BlockInput {
 export interface Parsed {
   readonly units: Units
   /** Where the places of units that are no rows are kept. */
-  readonly events: SdkEvents | undefined
+  readonly bodies: SdkBodies | undefined
   readonly prints: Fingerprints
   readonly dead: readonly DeadLetter[]
   readonly classes: Readonly<Record<string, number>>
@@ -94,7 +95,7 @@ export function parseRange(input: BlockInput, parsers: Parsers, progress: Progre
   const chosen = input.frames ? new Set(input.frames) : undefined
   const all = !input.scope.only && !input.scope.without
   const units = new Units()
-  const events = parsers.openEvents?.(input.bytes)
+  const bodies = parsers.openBodies?.(input.bytes)
   const dead: DeadLetter[] = []
   const classes: Record<string, number> = {}
   const readings: Record<string, string> = {}
@@ -122,19 +123,25 @@ export function parseRange(input: BlockInput, parsers: Parsers, progress: Progre
       if (!all && !inScope(input.scope, organization)) continue
       progress(m, f)
       const verdict = verdicts.get(key)
-      if (events && !verdict && message[at] === FrameKind.event) {
+      const kind = message[at]
+      if (bodies && !verdict && (kind === FrameKind.event || kind === FrameKind.session)) {
         const retention = input.classes[organization] ?? 0
         const reading = readingOf(organization)
+        const reader = kind === FrameKind.event ? bodies.events : bodies.sessions
         const { pricing } = reading.context
-        const event = takeEvent(events, message, messageAt, at, { organization, retention, pricing })
-        if (event >= 0) {
+        const unit = takeBody(reader, message, messageAt, at, { organization, retention, pricing })
+        if (unit >= 0) {
           if (retention !== 0) classes[organization] = retention
           if (reading.hash !== '') readings[organization] = reading.hash
-          if (events.unpriced !== '') unpriced[events.unpriced] = (unpriced[events.unpriced] ?? 0) + 1
-          units.addEvent(event, sequence, f)
+          if (kind === FrameKind.session) units.addSession(unit, sequence, f)
+          else {
+            const { unpriced: why } = bodies.events
+            if (why !== '') unpriced[why] = (unpriced[why] ?? 0) + 1
+            units.addEvent(unit, sequence, f)
+          }
           continue
         }
-        fallbacks[events.fallback] = (fallbacks[events.fallback] ?? 0) + 1
+        fallbacks[reader.fallback] = (fallbacks[reader.fallback] ?? 0) + 1
       }
       const frame = frameAt(message, at)
       const letter = verdict ? { code: verdict.code, reason: verdict.reason } : undefined
@@ -158,7 +165,7 @@ export function parseRange(input: BlockInput, parsers: Parsers, progress: Progre
     (sum, { unit }) => sum + unit.events.filter(({ provisional }) => provisional === 1).length,
     0,
   )
-  return { units, events, prints: printsOf(units, events), dead, classes, readings, unpriced, fallbacks, loose }
+  return { units, bodies, prints: printsOf(units, bodies), dead, classes, readings, unpriced, fallbacks, loose }
 }
 
 /** Encodes the units that are no repeats. */
@@ -169,7 +176,7 @@ export function encodeRange(
   encoder: BlockEncoder,
 ): EncodedBlock[] {
   let run = 0
-  const { units, events } = parsed
+  const { units, bodies } = parsed
   const origin: RowOrigin = { partition: input.partition, generation: input.generation, sequence: 0, frame: 0 }
   for (let ordinal = 0; ordinal < units.length; ordinal++) {
     while (run < repeats.length && (repeats[run] as OrdinalRun)[1] < ordinal) run++
@@ -179,7 +186,10 @@ export function encodeRange(
     if (placed === undefined) {
       origin.sequence = units.sequences[ordinal] as number
       origin.frame = units.frames[ordinal] as number
-      writeEvent(events as SdkEvents, units.eventAt(ordinal), origin, encoder)
+      const { events, sessions } = bodies as SdkBodies
+      const event = units.eventAt(ordinal)
+      if (event >= 0) writeEvent(events, event, origin, encoder)
+      else sessions.write(units.sessionAt(ordinal), origin, encoder)
       continue
     }
     if (placed.refused) continue
@@ -199,11 +209,17 @@ export function encodeRange(
   return encoder.finish()
 }
 
-/** An event that is read from the bytes of its frame; -1 when it must be made an object. */
-function takeEvent(events: SdkEvents, message: Uint8Array, messageAt: number, at: number, owner: EventOwner): number {
-  if (message[at + 1] !== FrameEncoding.json) return events.leave('compressed')
+/** A body that is read from the bytes of its frame; -1 when it must be made an object. */
+function takeBody(
+  reader: SdkBodies['events' | 'sessions'],
+  message: Uint8Array,
+  messageAt: number,
+  at: number,
+  owner: EventOwner,
+): number {
+  if (message[at + 1] !== FrameEncoding.json) return reader.leave('compressed')
   const { length, receivedAtMs } = frameFacts(message, at)
-  return events.take(messageAt + at, length, { ...owner, receivedAtMs })
+  return reader.take(messageAt + at, length, { ...owner, receivedAtMs })
 }
 
 /** The text of the organization of the frame at a position: most frames of a range are of few. */
@@ -283,13 +299,15 @@ function place(
   }
 }
 
-function printsOf(units: Units, events: SdkEvents | undefined): Fingerprints {
+function printsOf(units: Units, bodies: SdkBodies | undefined): Fingerprints {
   const list = new Uint8Array(units.length * FINGERPRINT_BYTES)
   const calls: CallReport[] = []
   for (let ordinal = 0; ordinal < units.length; ordinal++) {
     const placed = units.rowsAt(ordinal)
     if (placed === undefined) {
-      events?.prints.copy(units.eventAt(ordinal), list, ordinal * FINGERPRINT_BYTES)
+      // A session has no identity.
+      const event = units.eventAt(ordinal)
+      if (event >= 0) bodies?.events.prints.copy(event, list, ordinal * FINGERPRINT_BYTES)
       continue
     }
     const { unit, organization, sequence, frame, refused } = placed

@@ -1,6 +1,6 @@
 // Which parser reads which kind of frame.
 import type { Parsers } from './block.ts'
-import { SdkEvents } from './direct/sdk-events.ts'
+import { openBodies } from './direct/bodies.ts'
 import { parseTraces } from './parsers/otlp.ts'
 import { parseEvent, parseSession } from './parsers/sdk.ts'
 import { parseVoice } from './parsers/voice.ts'
@@ -11,5 +11,5 @@ export const parsers: Parsers = {
   event: parseEvent,
   voice: parseVoice,
   otlp: parseTraces,
-  openEvents: bytes => new SdkEvents(bytes),
+  openBodies,
 }

@@ -17,7 +17,7 @@ export class Units {
   readonly sequences: number[] = []
   readonly frames: number[] = []
   readonly #placed: PlacedUnit[] = []
-  /** An index of `#placed`, or -1 minus the number of an event that is read from bytes. */
+  /** An index of `#placed`; or, below zero, twice the number of an event that is read from bytes, and one more for a session. */
   readonly #which: number[] = []
 
   get length(): number {
@@ -32,7 +32,13 @@ export class Units {
   }
 
   addEvent(event: number, sequence: number, frame: number): void {
-    this.#which.push(-1 - event)
+    this.#which.push(-1 - event * 2)
+    this.sequences.push(sequence)
+    this.frames.push(frame)
+  }
+
+  addSession(session: number, sequence: number, frame: number): void {
+    this.#which.push(-2 - session * 2)
     this.sequences.push(sequence)
     this.frames.push(frame)
   }
@@ -42,9 +48,15 @@ export class Units {
     return this.#placed[this.#which[ordinal] as number]
   }
 
-  /** The number of an event that is read from bytes. Precondition: it has no rows. */
+  /** The number of an event that is read from bytes, -1 for a session. Precondition: it has no rows. */
   eventAt(ordinal: number): number {
-    return -1 - (this.#which[ordinal] as number)
+    const number = -1 - (this.#which[ordinal] as number)
+    return (number & 1) === 0 ? number / 2 : -1
+  }
+
+  /** The number of a session that is read from bytes. Precondition: it is one. */
+  sessionAt(ordinal: number): number {
+    return (-2 - (this.#which[ordinal] as number)) / 2
   }
 
   /** All units that are rows. */

@@ -4,7 +4,7 @@ import { JsonType } from '#proto/scan/json.ts'
 import type { MapColumn } from '../columns/nested.ts'
 import { METADATA_BOUNDS, readyEntry } from '../parsers/metadata.ts'
 import { MASK, maskText } from '../parsers/secrets.ts'
-import { KeyRole, MetadataKeys } from './keys.ts'
+import { KeyRole, type MetadataKeys } from './keys.ts'
 import { isPlainText } from './plain-text.ts'
 
 /** Why a row is made as an object after all. */
@@ -17,7 +17,6 @@ const Value = { bytes: 0, text: 1 } as const
 const ENTRY = 5
 /** Larger metadata may meet the bounds of a row, which cut it. */
 const MAX_BYTES = METADATA_BOUNDS.valueUnits
-const keys = new MetadataKeys()
 
 /** Entries of all rows of one range, and the texts among them. */
 export class Entries {
@@ -25,11 +24,18 @@ export class Entries {
   readonly asked = new Map<string, string>()
   /** True when one of them speaks of a model call. */
   hasUsage = false
+  /** True when the text of a key that was to be asked for is not what was sent. */
+  isChanged = false
   fallback: Fallback = 'json'
   /** Places, in the bytes that `base` is added for. */
   #numbers = new Int32Array(4096)
   #length = 0
   readonly #texts: string[] = []
+  readonly #keys: MetadataKeys
+
+  constructor(keys: MetadataKeys) {
+    this.#keys = keys
+  }
 
   /** Where the next row's entries begin. */
   get length(): number {
@@ -45,6 +51,7 @@ export class Entries {
   begin(): void {
     if (this.asked.size > 0) this.asked.clear()
     this.hasUsage = false
+    this.isChanged = false
   }
 
   /**
@@ -53,6 +60,7 @@ export class Entries {
    */
   read(scanner: JsonScanner, at: number, base: number): number {
     this.fallback = 'json'
+    const keys = this.#keys
     keys.begin()
     const from = at
     at = scanner.open(at)
@@ -104,6 +112,7 @@ export class Entries {
   }
 
   #value(scanner: JsonScanner, key: number, type: JsonType, at: number, end: number, base: number): boolean {
+    const keys = this.#keys
     const role = keys.roleOf(key)
     const { bytes } = scanner
     if (role === KeyRole.secret) {
@@ -118,7 +127,12 @@ export class Entries {
     if (type === JsonType.number && !isAsked && isPlainInteger(bytes, at, end))
       return this.#put(Value.bytes, base + at, base + end)
     const text = textOf(scanner, keys.nameOf(key), type, at, end)
-    if (isAsked) this.asked.set(keys.nameOf(key), text)
+    if (isAsked) {
+      this.asked.set(keys.nameOf(key), text)
+      const isNested = type === JsonType.object || type === JsonType.array
+      if (isNested || (type === JsonType.string && text !== scanner.textOf(at + 1, end - 1).toWellFormed()))
+        this.isChanged = true
+    }
     return this.#putText(text)
   }
 

@@ -2,18 +2,11 @@
 // without a string.
 import { SeenBytes } from '../columns/seen-bytes.ts'
 import { METADATA_BOUNDS, OWN_PREFIX } from '../parsers/metadata.ts'
-import { usageNames } from '../parsers/sdk-usage.ts'
 import { isSecretName, secretsVersion } from '../parsers/secrets.ts'
 
 /** What a key means. `odd`: an object would order it differently, or a row would change it. */
 export const KeyRole = { plain: 0, odd: 1, secret: 2, asked: 3, usage: 4 } as const
 export type KeyRole = (typeof KeyRole)[keyof typeof KeyRole]
-
-/** Keys that an event is asked for, besides those of its usage. */
-const asked: ReadonlySet<string> = new Set([
-  ...['event_type', 'parent_id', 'error_type', 'error.type', 'error_message', 'error'],
-])
-const usage: ReadonlySet<string> = new Set(usageNames)
 
 /** More keys than any honest sender has: then all are forgotten. */
 const KEPT_KEYS = 4096
@@ -27,6 +20,14 @@ export class MetadataKeys {
   #rows: number[] = []
   #row = 0
   #version = -1
+  readonly #asked: ReadonlySet<string>
+  readonly #usage: ReadonlySet<string>
+
+  /** `asked`: keys whose values a reader wants to know. `usage`: those among them that speak of a model call. */
+  constructor(asked: readonly string[], usage: readonly string[]) {
+    this.#asked = new Set(asked)
+    this.#usage = new Set(usage)
+  }
 
   /** Begins a row. */
   begin(): void {
@@ -47,7 +48,7 @@ export class MetadataKeys {
       const name = Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString('utf8')
       key = this.#roles.length
       this.#seen.keep(bytes, start, end, key)
-      this.#roles.push(roleOf(name))
+      this.#roles.push(this.#judge(name))
       this.#names.push(name)
       this.#rows.push(-1)
     }
@@ -63,12 +64,12 @@ export class MetadataKeys {
   nameOf(key: number): string {
     return this.#names[key] as string
   }
-}
 
-function roleOf(name: string): KeyRole {
-  // Digits alone are an index, which objects put first.
-  if (/^\d+$/.test(name) || name === '__proto__' || name.startsWith(OWN_PREFIX)) return KeyRole.odd
-  if (name.length > METADATA_BOUNDS.keyUnits) return KeyRole.odd
-  if (isSecretName(name)) return usage.has(name) || asked.has(name) ? KeyRole.odd : KeyRole.secret
-  return usage.has(name) ? KeyRole.usage : asked.has(name) ? KeyRole.asked : KeyRole.plain
+  #judge(name: string): KeyRole {
+    // Digits alone are an index, which objects put first.
+    if (/^\d+$/.test(name) || name === '__proto__' || name.startsWith(OWN_PREFIX)) return KeyRole.odd
+    if (name.length > METADATA_BOUNDS.keyUnits) return KeyRole.odd
+    if (isSecretName(name)) return this.#usage.has(name) || this.#asked.has(name) ? KeyRole.odd : KeyRole.secret
+    return this.#usage.has(name) ? KeyRole.usage : this.#asked.has(name) ? KeyRole.asked : KeyRole.plain
+  }
 }

@@ -4,34 +4,31 @@ import type { Pricing } from '#pricing/quote.ts'
 import { FRAME_HEADER_BYTES, MINTED_AT } from '#proto/envelope.ts'
 import { conversationIdOf } from '#proto/ids.ts'
 import { jsonText } from '#proto/json.ts'
-import { JsonScanner, JsonType } from '#proto/scan/json.ts'
+import { JsonType } from '#proto/scan/json.ts'
 import { KeyTable } from '#proto/scan/keys.ts'
-import { JSON_MAX_DEPTH } from '#proto/sdk/fields.ts'
-import { CLAMP, clamp } from '#proto/time.ts'
 import { nanosOfMs } from '../parsers/amounts.ts'
 import { costingOf, costNote } from '../parsers/cost.ts'
-import { instantOfMs, NAME_UNITS } from '../parsers/rows.ts'
+import { NAME_UNITS } from '../parsers/rows.ts'
 import { checkpointsOf, MAX_ENTRIES } from '../parsers/sdk.ts'
-import { usageOfMetadata } from '../parsers/sdk-usage.ts'
-import { Entries, type Fallback, isPlainInteger } from './entries.ts'
-import { isMintedAt, isNilAt, Prints, uuidAt } from './ids.ts'
+import { usageNames, usageOfMetadata } from '../parsers/sdk-usage.ts'
+import { Entries, type Fallback } from './entries.ts'
+import { BodyFields } from './fields.ts'
+import { isMintedAt, isNilAt, Prints } from './ids.ts'
+import { MetadataKeys } from './keys.ts'
 import { At, Bit, type Extra, Kind, MCP, NUMBERS, nothing } from './sdk-places.ts'
 
 const FIELDS = [
   ...['session_id', 'event_id', 'primitive_name', 'args', 'result', 'timestamp', 'parent_id', 'metadata'],
   ...['checkpoints', 'primitive_type', 'success', 'latency'],
 ] as const
+/** Keys that an event is asked for, besides those of its usage. */
+const asked = ['event_type', 'parent_id', 'error_type', 'error.type', 'error_message', 'error']
+const keys = new MetadataKeys(asked, usageNames)
 const F = Object.fromEntries(FIELDS.map((name, i) => [name, i])) as Record<(typeof FIELDS)[number], number>
-const keyTable = new KeyTable(FIELDS)
-const scanner = new JsonScanner(JSON_MAX_DEPTH)
-
 const primitiveTable = new KeyTable([' ', 'tool', 'resource', 'prompt'])
 
-/** What was seen of each field of the last body: type, first byte, end, and whether a string has escapes. Type 0 = nothing. */
-const types = new Uint8Array(FIELDS.length)
-const starts = new Int32Array(FIELDS.length)
-const ends = new Int32Array(FIELDS.length)
-const escapes = new Uint8Array(FIELDS.length)
+const body = new BodyFields(FIELDS)
+const { scanner, types, starts, ends, escapes } = body
 
 /** Whose an event is, and what its tokens cost there. */
 export interface EventOwner {
@@ -40,13 +37,9 @@ export interface EventOwner {
   readonly pricing: Pricing | undefined
 }
 
-interface EventContext extends EventOwner {
+export interface EventContext extends EventOwner {
   readonly receivedAtMs: number
 }
-
-/** Later times are left to the other way: there is none that parley was running at. */
-const RECEIVED_MAX_MS = Date.UTC(2200, 0, 1)
-const RECEIVED_MIN_MS = CLAMP.pastMs
 
 /** The events of one range. `bytes` holds its messages. */
 export class SdkEvents {
@@ -56,16 +49,18 @@ export class SdkEvents {
   /** Why the last event has no price, as far as one is missed. */
   unpriced = ''
   readonly bytes: Buffer
-  readonly entries = new Entries()
+  readonly entries = new Entries(keys)
   /** Places of each event, see `At`; its duration in nanoseconds and the milliseconds of its time; what few have. */
   readonly at: number[] = []
   readonly durations: number[] = []
   readonly times: number[] = []
   readonly extras: Extra[] = []
+  readonly #maps: readonly (Entries | undefined)[]
   #extra: Extra | undefined
 
   constructor(bytes: Uint8Array) {
     this.bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    this.#maps = FIELDS.map(name => (name === 'metadata' ? this.entries : undefined))
   }
 
   /** Takes the frame at `frame`; the number of its event, -1 when it must be read the other way. */
@@ -108,50 +103,13 @@ export class SdkEvents {
     return false
   }
 
-  /** Notes where each field stands; the last one of a name counts. */
   #scan(base: number, length: number): boolean {
-    types.fill(JsonType.none)
-    this.fallback = 'json'
-    if (!scanner.begin(new Uint8Array(this.bytes.buffer, this.bytes.byteOffset + base, length))) return false
-    let at = scanner.space(0)
-    if (scanner.typeAt(at) !== JsonType.object) return false
-    at = scanner.open(at)
-    const { bytes } = scanner
-    while (at >= 0 && bytes[at] !== 0x7d) {
-      at = scanner.key(at)
-      if (at < 0) return false
-      const field = keyTable.find(scanner, scanner.keyStart, scanner.keyEnd, scanner.escaped)
-      if (field === F.metadata && scanner.typeAt(at) === JsonType.object) {
-        // A second object would have to take the first one's place.
-        if (types[field] !== JsonType.none) return this.#refuse('key')
-        types[field] = JsonType.object
-        at = this.entries.read(scanner, at, base)
-        if (at < 0) return this.#refuse(this.entries.fallback)
-      } else {
-        if (field >= 0) {
-          if (field === F.metadata && types[field] !== JsonType.none) return this.#refuse('key')
-          types[field] = scanner.typeAt(at)
-          starts[field] = at
-        }
-        at = scanner.skip(at)
-        if (at < 0) return false
-        if (field >= 0) {
-          ends[field] = at
-          escapes[field] = scanner.escaped ? 1 : 0
-        }
-      }
-      at = scanner.next(at, 0x7d)
-    }
-    return at >= 0 && scanner.finish(scanner.close(at))
+    const view = new Uint8Array(this.bytes.buffer, this.bytes.byteOffset + base, length)
+    if (body.scan(view, base, this.#maps)) return true
+    return this.#refuse(body.fallback)
   }
 
   #read(frame: number, base: number, entriesFrom: number, context: EventContext): boolean {
-    const { metadata } = F
-    const { receivedAtMs } = context
-    if (!(receivedAtMs >= RECEIVED_MIN_MS && receivedAtMs < RECEIVED_MAX_MS)) return this.#refuse('time')
-    const metadataType = types[metadata]
-    if (metadataType !== JsonType.none && metadataType !== JsonType.object && metadataType !== JsonType.null)
-      return this.#refuse('type')
     const numbers = this.at
     const first = numbers.length
     for (let i = 0; i < NUMBERS; i++) numbers.push(0)
@@ -181,39 +139,22 @@ export class SdkEvents {
     return this.#extra
   }
 
-  #textOf(field: number): string {
-    return scanner.textOf((starts[field] as number) + 1, (ends[field] as number) - 1)
-  }
-
-  /** True when the field says nothing: it is not there, null or "". */
-  #isEmpty(field: number): boolean {
-    const type = types[field]
-    if (type === JsonType.none || type === JsonType.null) return true
-    return type === JsonType.string && (ends[field] as number) - (starts[field] as number) === 2
-  }
-
-  /** -1 when the field is no plain uuid of characters, 1 when it has capital letters, else 0. */
-  #uuid(field: number): number {
-    if (escapes[field] === 1) return -1
-    return uuidAt(scanner.bytes, (starts[field] as number) + 1, (ends[field] as number) - 1)
-  }
-
   #ids(first: number, base: number, context: EventContext): boolean {
     const { session_id, parent_id } = F
     const numbers = this.at
-    if (types[session_id] !== JsonType.string || this.#isEmpty(session_id)) return this.#refuse('id')
+    if (types[session_id] !== JsonType.string || body.isEmpty(session_id)) return this.#refuse('id')
     numbers[first + At.session] = base + (starts[session_id] as number) + 1
     numbers[first + At.sessionEnd] = base + (ends[session_id] as number) - 1
-    const session = this.#uuid(session_id)
+    const session = body.uuid(session_id)
     if (session === 1) numbers[first + At.bits] = Bit.upperSession
     if (session < 0) {
       numbers[first + At.bits] = Bit.foreignSession
       const extra = this.#more()
-      extra.sessionId = this.#textOf(session_id)
+      extra.sessionId = body.textOf(session_id)
       extra.conversationId = conversationIdOf(context.organization, extra.sessionId)
     }
     if (!this.#eventId(first, base, context)) return false
-    if (this.#isEmpty(parent_id)) {
+    if (body.isEmpty(parent_id)) {
       numbers[first + At.parent] = -1
       const parent = this.entries.asked.get('parent_id')
       if (parent) this.#more().parentId = this.#mapped(context, parent, 'parent_id')
@@ -221,7 +162,7 @@ export class SdkEvents {
     }
     if (types[parent_id] !== JsonType.string) return this.#refuse('type')
     numbers[first + At.parent] = base + (starts[parent_id] as number) + 1
-    if (this.#uuid(parent_id) < 0) this.#more().parentId = this.#mapped(context, this.#textOf(parent_id), 'parent_id')
+    if (body.uuid(parent_id) < 0) this.#more().parentId = this.#mapped(context, body.textOf(parent_id), 'parent_id')
     return true
   }
 
@@ -229,11 +170,11 @@ export class SdkEvents {
     const { event_id } = F
     const numbers = this.at
     let at = -1
-    if (!this.#isEmpty(event_id)) {
+    if (!body.isEmpty(event_id)) {
       if (types[event_id] !== JsonType.string) return this.#refuse('type')
-      if (this.#uuid(event_id) < 0) {
+      if (body.uuid(event_id) < 0) {
         const extra = this.#more()
-        extra.eventId = this.#mapped(context, this.#textOf(event_id), 'event_id')
+        extra.eventId = this.#mapped(context, body.textOf(event_id), 'event_id')
         // A uuid that is written with escapes; it may be the nil one.
         if (extra.notes.length === 0) return this.#refuse('id')
       } else if (!isNilAt(scanner.bytes, (starts[event_id] as number) + 1)) at = base + (starts[event_id] as number) + 1
@@ -254,7 +195,7 @@ export class SdkEvents {
     const { primitive_type, success } = F
     if (types[success] === JsonType.false) this.#flag(first, Bit.failed)
     let kind = -1
-    if (this.#isEmpty(primitive_type))
+    if (body.isEmpty(primitive_type))
       kind = this.entries.asked.get('event_type') === 'tool_call' ? Kind.tool : Kind.agent
     else if (types[primitive_type] === JsonType.string && escapes[primitive_type] === 0) {
       kind = primitiveTable.find(
@@ -273,39 +214,24 @@ export class SdkEvents {
     this.at[first + At.bits] = (this.at[first + At.bits] as number) | bit
   }
 
-  /** A number, also from text; what is none is left to `read`. */
-  #numberOf(field: number): number | string | null {
-    const [from, to] = [starts[field] as number, ends[field] as number]
-    if (types[field] === JsonType.string) return this.#textOf(field)
-    if (types[field] !== JsonType.number) return null
-    const { bytes } = scanner
-    if (!isPlainInteger(bytes, from, to))
-      return Number(Buffer.from(bytes.buffer, bytes.byteOffset + from, to - from).toString('latin1'))
-    let value = 0
-    for (let i = from; i < to; i++) value = value * 10 + (bytes[i] as number) - 0x30
-    return value
-  }
-
   #instant(first: number, { receivedAtMs }: EventContext): boolean {
-    this.durations.push(nanosOfMs(this.#numberOf(F.latency)) ?? -1)
-    const sent = finiteOf(this.#numberOf(F.timestamp))
-    const at = sent === null ? { ms: receivedAtMs, ns: 0 } : instantOfMs(sent)
+    const at = body.instantOf(F.timestamp, receivedAtMs)
+    if (at === null) return this.#refuse('time')
+    this.durations.push(nanosOfMs(body.numberOf(F.latency)) ?? -1)
     this.times.push(at.ms)
     this.at[first + At.ns] = at.ns
-    return clamp(at, receivedAtMs) === at || this.#refuse('time')
+    return true
   }
 
   #texts(first: number, base: number): boolean {
     const { primitive_name, args, result } = F
-    const type = types[primitive_name]
-    if (type === JsonType.number || type === JsonType.true || type === JsonType.false) return this.#refuse('type')
-    if (type === JsonType.string) {
-      if ((ends[primitive_name] as number) - (starts[primitive_name] as number) - 2 > NAME_UNITS)
-        return this.#refuse('name')
+    if (body.isScalar(primitive_name)) return this.#refuse('type')
+    if (types[primitive_name] === JsonType.string) {
+      if (body.sizeOf(primitive_name) > NAME_UNITS) return this.#refuse('name')
       this.#place(first + At.name, primitive_name, base)
       if (escapes[primitive_name] === 1) {
         this.#flag(first, Bit.escapedName)
-        this.#more().name = this.#textOf(primitive_name).toWellFormed()
+        this.#more().name = body.textOf(primitive_name).toWellFormed()
       }
     }
     this.#captured(first, base, args, At.input, Bit.input, Bit.escapedInput)
@@ -328,15 +254,9 @@ export class SdkEvents {
       if (escapes[field] === 1) this.#flag(first, escapedBit)
       return
     }
-    const text = jsonText(this.#valueOf(field)).toWellFormed()
+    const text = jsonText(body.valueOf(field)).toWellFormed()
     if (into === At.input) this.#more().input = text
     else this.#more().output = text
-  }
-
-  #valueOf(field: number): unknown {
-    const { bytes } = scanner
-    const [from, to] = [starts[field] as number, ends[field] as number]
-    return JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset + from, to - from).toString('utf8'))
   }
 
   #usage(first: number, context: EventContext): boolean {
@@ -367,7 +287,7 @@ export class SdkEvents {
   #checkpoints(): boolean {
     const { checkpoints } = F
     if (types[checkpoints] !== JsonType.array) return true
-    const list = this.#valueOf(checkpoints) as unknown[]
+    const list = body.valueOf(checkpoints) as unknown[]
     if (list.length > MAX_ENTRIES) return this.#refuse('list')
     if (list.length > 0) this.#more().checkpoints = checkpointsOf(list).toWellFormed()
     return true
@@ -381,9 +301,4 @@ export class SdkEvents {
     else if (at >= 0) this.prints.ofCharacters(organization, this.bytes, at)
     else this.prints.ofBytes(organization, this.bytes, (this.at[first + At.frame] as number) + MINTED_AT)
   }
-}
-
-function finiteOf(value: number | string | null): number | null {
-  const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value
-  return typeof number === 'number' && Number.isFinite(number) ? number : null
 }

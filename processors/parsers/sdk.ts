@@ -152,7 +152,7 @@ function firstOf(list: unknown, field: string, metadata: MetadataBuilder): unkno
   return list.slice(0, MAX_ENTRIES)
 }
 
-function toolName(tool: unknown): string {
+export function toolName(tool: unknown): string {
   return textOf(tool) || (isObject(tool) ? textOf(own(tool, 'name')) : '') || jsonText(tool)
 }
 

@@ -65,23 +65,55 @@ const KEYS = [
     'input_tokens',
     'cost',
   ],
-  ...['token', 'error', 'event_type', 'error.type', 'name'],
+  ...[
+    'token',
+    'error',
+    'event_type',
+    'error.type',
+    'name',
+    'user_id',
+    'userId',
+    'email',
+    'tools',
+    'client_config',
+    'user_data',
+  ],
 ]
-const seeds = usualEvents.map(event => Buffer.from(JSON.stringify(event)))
+/** What senders write of sessions. */
+export const usualSessions: readonly object[] = [
+  {
+    session_id: SESSION,
+    user_data: { user_id: 'u-1', email: 'a@b.c', age: 30, tags: ['x'] },
+    metadata: { channel: 'web' },
+  },
+  { session_id: 'conv_9', user_data: { userId: 'tok "1"', user_id: '' }, timestamp: 1_789_999_990_000, metadata: null },
+  { session_id: SESSION.replaceAll('2', 'A'), client_config: 'my server 1.0', connection_type: 'http', ip: '10.0.0.1' },
+  { session_id: SESSION, client_config: '', tools: ['a', { name: 'b' }, 7], metadata: { authorization: 'x', n: 1.5 } },
+]
+const bytesOf = (body: object): Buffer => Buffer.from(JSON.stringify(body))
+const seeds = { event: usualEvents.map(bytesOf), session: usualSessions.map(bytesOf) }
+
+/** A body of either kind. */
+export interface Body {
+  readonly kind: 'event' | 'session'
+  readonly bytes: Uint8Array
+}
 
 /** A source of bodies by seed: as they are, with strange values, with changed bytes. */
-export function oddEvents(seed: number): () => Buffer {
+export function oddBodies(seed: number): () => Body {
   const random: Random = createRandom(seed)
   const below = randomOf(seed)
   return () => {
+    const kind = random.below(4) === 0 ? 'session' : 'event'
+    const usual = random.pick(kind === 'event' ? usualEvents : usualSessions)
     const choice = random.below(8)
-    if (choice === 0) return random.pick(seeds)
-    if (choice < 4) return Buffer.from(JSON.stringify(bent(random.pick(usualEvents), below, 6 + random.below(30))))
-    return mutate(random.pick(seeds), KEYS, random)
+    if (choice === 0) return { kind, bytes: bytesOf(usual) }
+    if (choice < 4) return { kind, bytes: Buffer.from(JSON.stringify(bent(usual, below, 6 + random.below(30)))) }
+    return { kind, bytes: mutate(random.pick(seeds[kind]), KEYS, random) }
   }
 }
 
-export const RECEIVED_AT_MS = 1_790_000_000_000
+const RECEIVED_AT_MS = 1_790_000_000_000
 const ORGANIZATIONS = ['11111111-1111-4111-8111-111111111111', '22222222-1111-4111-8111-111111111111'] as const
 const MINTED = uuidBytes('01a0c4f2-0000-7000-8000-000000000001')
 
@@ -97,14 +129,14 @@ const reading: ReadingSettings = createReadings(
 ).now()
 
 /** A range of one message for every ten bodies. */
-export function rangeOf(bodies: readonly Uint8Array[]): BlockInput {
+export function rangeOf(bodies: readonly Body[]): BlockInput {
   const parts: Uint8Array[] = []
   for (let i = 0; i < bodies.length; i += 10) {
     const writer = new EnvelopeWriter(64 * 1024 * 1024)
-    for (const [k, body] of bodies.slice(i, i + 10).entries()) {
+    for (const [k, { kind, bytes }] of bodies.slice(i, i + 10).entries()) {
       const organization = uuidBytes(ORGANIZATIONS[(i + k) % 17 === 0 ? 1 : 0] as string)
       const minted = (i + k) % 5 === 4 ? null : MINTED
-      writer.append(FrameKind.event, FrameEncoding.json, organization, RECEIVED_AT_MS + i, minted, body)
+      writer.append(FrameKind[kind], FrameEncoding.json, organization, RECEIVED_AT_MS + i, minted, bytes)
     }
     parts.push(Uint8Array.from(writer.finish()))
   }
@@ -143,16 +175,16 @@ function comparable(input: BlockInput, use: Parsers): { readonly text: string; r
   return { text: JSON.stringify([made, rest]), parsed }
 }
 
-const asObjects: Parsers = { ...parsers, openEvents: undefined as never }
+const asObjects: Parsers = { ...parsers, openBodies: undefined as never }
 
 /** Reads a range both ways. `same` is false when anything differs, down to the bytes of a block. */
-export function bothWays(bodies: readonly Uint8Array[]): {
+export function bothWays(bodies: readonly Body[]): {
   same: boolean
   fallbacks: Readonly<Record<string, number>>
-  events: number
+  units: number
 } {
   const input = rangeOf(bodies)
   const direct = comparable(input, parsers)
   const object = comparable(input, asObjects)
-  return { same: direct.text === object.text, fallbacks: direct.parsed.fallbacks, events: direct.parsed.units.length }
+  return { same: direct.text === object.text, fallbacks: direct.parsed.fallbacks, units: direct.parsed.units.length }
 }
