@@ -1,12 +1,13 @@
 // Every status of the ingestion endpoints, from a real receiver over a real stream; what was answered 200 is what the stream holds.
 import { randomBytes, randomUUID } from 'node:crypto'
-import * as http from 'node:http'
 import { gzipSync } from 'node:zlib'
 import t from 'tap'
 import { conversationIdOf, NIL_UUID } from '#proto/ids.ts'
 import { post } from '#test/http.ts'
 import { startReceiverSystem } from '#test/receiver-rig.ts'
 import { eventually } from '#test/rig.ts'
+import { abortUploads, sendChunked } from '#test/uploads.ts'
+import { otlpStatuses } from './ingest-statuses-otlp.ts'
 
 const MiB = 1024 * 1024
 const system = await startReceiverSystem(t)
@@ -228,7 +229,8 @@ t.test('413 for a body over the limit, announced, chunked or compressed; up to i
   await refused(t, EVENT, 'x'.repeat(16 * MiB + 1), 413, tooLarge)
   t.strictSame(
     await sendChunked(
-      SESSION,
+      `${baseUrl}${SESSION}`,
+      org,
       Array.from({ length: 17 }, () => Buffer.alloc(MiB, 'x')),
     ),
     {
@@ -256,7 +258,10 @@ t.test('413 for a body over the limit, announced, chunked or compressed; up to i
 
 t.test('bodies in chunks and gzip bodies are taken like others', async t => {
   const text = JSON.stringify({ session_id: randomUUID(), client_config: 'chunked' })
-  const chunked = await sendChunked(SESSION, [Buffer.from(text.slice(0, 5)), Buffer.from(text.slice(5))])
+  const chunked = await sendChunked(`${baseUrl}${SESSION}`, org, [
+    Buffer.from(text.slice(0, 5)),
+    Buffer.from(text.slice(5)),
+  ])
   t.equal(chunked.status, 200)
   accepted.push(text)
 
@@ -301,84 +306,7 @@ t.test('voice: 200, and 400, 413, 422 in the order of the checks', async t => {
   await f({ message: { ...message, transcript: '' } }, 422, /^The report has no usable transcript/)
 })
 
-const span = (traceId: string) => ({ traceId, spanId: randomBytes(8).toString('hex'), name: 'chat' })
-const exportOf = (...spans: object[]) => ({ resourceSpans: [{ scopeSpans: [{ spans }] }] })
-
-t.test('OTLP JSON: 200, partial success, and errors as google.rpc.Status', async t => {
-  const url = `${otelUrl}/v1/traces`
-  const trace = () => randomBytes(16).toString('hex')
-  for (const path of ['/v1/traces', '//v1/traces', '/v1/traces/']) {
-    const answer = await send(`${otelUrl}${path}`, exportOf(span(trace())), collector)
-    t.equal(answer.status, 200)
-    t.strictSame(answer.body, {})
-  }
-  t.equal((await send(`${baseUrl}/v1/traces`, exportOf(span(trace())), collector)).status, 200, 'on the other port')
-  const partial = await send(url, exportOf(span(trace()), span('0'.repeat(32))), collector)
-  t.match(partial.body, { partialSuccess: { rejectedSpans: '1', errorMessage: /trace id/ } })
-  const before = (await system.stored()).length
-  const empty = await post(url, {}, collector)
-  const nothing = await post(url, exportOf(span('0'.repeat(32))), collector)
-  t.strictSame([empty.status, empty.body, nothing.status], [200, {}, 200])
-  t.strictSame(
-    [empty, nothing].map(answer => answer.headers.get('x-parley-receipt')),
-    ['none', 'none'],
-  )
-  t.match(nothing.body, { partialSuccess: { rejectedSpans: '1' } })
-  t.equal((await system.stored()).length, before, 'nothing to store')
-
-  const f = async (body: unknown, status: number, code: number, message: RegExp, headers: Record<string, string>) => {
-    const answer = await post(url, body, headers)
-    t.equal(answer.status, status)
-    t.match(answer.body, { code, message })
-  }
-  await f({}, 401, 16, /header is missing/, {})
-  await f({}, 401, 16, /not a uuid/, { 'x-service-org-id': 'acme' })
-  await f({}, 401, 16, /Unknown organization/, { 'x-service-org-id': randomUUID() })
-  await f({}, 401, 16, /not active/, { 'x-service-org-id': system.inactive })
-  await f('{', 400, 3, /cannot be read/, collector)
-  await f({ resourceLogs: [{ scopeLogs: [] }] }, 400, 3, /another OTLP signal/, collector)
-  await f({}, 400, 3, /Unsupported content type/, { ...collector, 'content-type': 'text/plain' })
-  await f('x'.repeat(16 * MiB + 1), 413, 3, /too large/, collector)
-})
-
-t.test('OTLP protobuf: 200 and errors in protobuf, gzip on and off', async t => {
-  const url = `${otelUrl}/v1/traces`
-  const protobuf = { ...collector, 'content-type': 'application/x-protobuf' }
-  const field = (number: number, bytes: Uint8Array) =>
-    Buffer.concat([Buffer.from([(number << 3) | 2, bytes.length]), bytes])
-  const spanBytes = Buffer.concat([field(1, randomBytes(16)), field(2, randomBytes(8)), field(5, Buffer.from('chat'))])
-  const body = field(1, field(2, field(2, spanBytes)))
-  const exchange = async (bytes: Uint8Array, headers: Record<string, string>) => {
-    const response = await fetch(url, { method: 'POST', body: new Uint8Array(bytes), headers })
-    return {
-      status: response.status,
-      type: response.headers.get('content-type'),
-      bytes: Buffer.from(await response.arrayBuffer()),
-    }
-  }
-  const plain = await exchange(body, protobuf)
-  t.strictSame([plain.status, plain.type, plain.bytes.length], [200, 'application/x-protobuf', 0])
-  const zipped = await exchange(gzipSync(body), { ...protobuf, 'content-encoding': 'gzip' })
-  t.strictSame([zipped.status, zipped.bytes.length], [200, 0])
-  t.equal((await system.stored()).filter(frame => frame.bytes.equals(body)).length, 2, 'both are stored inflated')
-
-  const f = async (bytes: Uint8Array, status: number, code: number, headers: Record<string, string>) => {
-    const answer = await exchange(bytes, headers)
-    t.strictSame([answer.status, answer.type], [status, 'application/x-protobuf'])
-    t.strictSame([...answer.bytes.subarray(0, 3)], [0x08, code, 0x12], 'google.rpc.Status')
-  }
-  await f(Buffer.from([0xff, 0xff, 0xff]), 400, 3, protobuf)
-  await f(body, 400, 3, { ...protobuf, 'content-encoding': 'gzip' })
-  await f(body, 401, 16, { 'content-type': 'application/x-protobuf' })
-})
-
-t.test('metrics and logs exporters get a quick 404 with a hint', async t => {
-  for (const path of ['/v1/metrics', '/v1/logs', '//v1/logs/']) {
-    const answer = await post(`${otelUrl}${path}`, {}, collector)
-    t.equal(answer.status, 404)
-    t.match(answer.body, { message: /takes traces only/ })
-  }
-})
+otlpStatuses(t, { system, baseUrl, otelUrl, send })
 
 t.test('405 names the methods, 404 is JSON', async t => {
   for (const [path, method, allow] of [
@@ -422,7 +350,7 @@ t.test('random requests are never answered 2xx and never end a receiver', async 
     await response.arrayBuffer()
     if (response.status < 400 || response.status >= 500) t.equal(response.status, 400, `round ${round}`)
   }
-  await abortUploads(20)
+  await abortUploads(`${baseUrl}${SESSION}`, org, 20)
   t.equal((await fetch(`${baseUrl}/healthz`)).status, 200)
 })
 
@@ -468,33 +396,3 @@ t.test('the streams hold exactly what was answered 200, for this organization', 
   const minted = frames.filter(frame => frame.mintedId !== NIL_UUID)
   t.ok(minted.length > 0 && minted.every(frame => frame.kind === 'event'))
 })
-
-/** Posts chunks without a Content-Length. */
-function sendChunked(path: string, chunks: Buffer[]): Promise<{ status: number | undefined; body: unknown }> {
-  return new Promise((resolve, reject) => {
-    const request = http.request(`${baseUrl}${path}`, { method: 'POST', headers: org }, response => {
-      const parts: Buffer[] = []
-      response.on('data', (part: Buffer) => parts.push(part))
-      response.on('end', () => {
-        resolve({ status: response.statusCode, body: JSON.parse(Buffer.concat(parts).toString()) })
-      })
-    })
-    request.on('error', reject)
-    for (const chunk of chunks) request.write(chunk)
-    request.end()
-  })
-}
-
-/** Begins uploads and goes away in the middle of them. */
-async function abortUploads(count: number): Promise<void> {
-  await Promise.all(
-    Array.from({ length: count }, () => {
-      return new Promise<void>(resolve => {
-        const request = http.request(`${baseUrl}${SESSION}`, { method: 'POST', headers: org })
-        request.on('error', () => resolve())
-        request.on('close', () => resolve())
-        request.write(randomBytes(1000), () => request.destroy())
-      })
-    }),
-  )
-}

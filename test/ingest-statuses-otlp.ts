@@ -1,0 +1,109 @@
+// The statuses of the trace collector, in JSON and in protobuf; a part of ingest-statuses.test.ts, whose receiver and memory they share.
+import { randomBytes, randomUUID } from 'node:crypto'
+import { gzipSync } from 'node:zlib'
+import type t from 'tap'
+import type { Answer } from '#test/http.ts'
+import { post } from '#test/http.ts'
+import type { ReceiverSystem } from '#test/receiver-rig.ts'
+
+const MiB = 1024 * 1024
+
+/** What they need: a receiver's two addresses, and a way to post that remembers what was taken. */
+interface Collector {
+  readonly system: ReceiverSystem
+  readonly baseUrl: string
+  readonly otelUrl: string
+  readonly send: (
+    url: string,
+    body: unknown,
+    headers: Record<string, string>,
+  ) => Promise<Answer<Record<string, unknown>>>
+}
+
+const span = (traceId: string) => ({ traceId, spanId: randomBytes(8).toString('hex'), name: 'chat' })
+const exportOf = (...spans: object[]) => ({ resourceSpans: [{ scopeSpans: [{ spans }] }] })
+
+/** Declares the tests. */
+export function otlpStatuses(parent: Pick<typeof t, 'test'>, { system, baseUrl, otelUrl, send }: Collector): void {
+  const collector = { 'x-service-org-id': system.organization }
+
+  void parent.test('OTLP JSON: 200, partial success, and errors as google.rpc.Status', async t => {
+    const url = `${otelUrl}/v1/traces`
+    const trace = () => randomBytes(16).toString('hex')
+    for (const path of ['/v1/traces', '//v1/traces', '/v1/traces/']) {
+      const answer = await send(`${otelUrl}${path}`, exportOf(span(trace())), collector)
+      t.equal(answer.status, 200)
+      t.strictSame(answer.body, {})
+    }
+    t.equal((await send(`${baseUrl}/v1/traces`, exportOf(span(trace())), collector)).status, 200, 'on the other port')
+    const partial = await send(url, exportOf(span(trace()), span('0'.repeat(32))), collector)
+    t.match(partial.body, { partialSuccess: { rejectedSpans: '1', errorMessage: /trace id/ } })
+    const before = (await system.stored()).length
+    const empty = await post(url, {}, collector)
+    const nothing = await post(url, exportOf(span('0'.repeat(32))), collector)
+    t.strictSame([empty.status, empty.body, nothing.status], [200, {}, 200])
+    t.strictSame(
+      [empty, nothing].map(answer => answer.headers.get('x-parley-receipt')),
+      ['none', 'none'],
+    )
+    t.match(nothing.body, { partialSuccess: { rejectedSpans: '1' } })
+    t.equal((await system.stored()).length, before, 'nothing to store')
+
+    const f = async (body: unknown, status: number, code: number, message: RegExp, headers: Record<string, string>) => {
+      const answer = await post(url, body, headers)
+      t.equal(answer.status, status)
+      t.match(answer.body, { code, message })
+    }
+    await f({}, 401, 16, /header is missing/, {})
+    await f({}, 401, 16, /not a uuid/, { 'x-service-org-id': 'acme' })
+    await f({}, 401, 16, /Unknown organization/, { 'x-service-org-id': randomUUID() })
+    await f({}, 401, 16, /not active/, { 'x-service-org-id': system.inactive })
+    await f('{', 400, 3, /cannot be read/, collector)
+    await f({ resourceLogs: [{ scopeLogs: [] }] }, 400, 3, /another OTLP signal/, collector)
+    await f({}, 400, 3, /Unsupported content type/, { ...collector, 'content-type': 'text/plain' })
+    await f('x'.repeat(16 * MiB + 1), 413, 3, /too large/, collector)
+  })
+
+  void parent.test('OTLP protobuf: 200 and errors in protobuf, gzip on and off', async t => {
+    const url = `${otelUrl}/v1/traces`
+    const protobuf = { ...collector, 'content-type': 'application/x-protobuf' }
+    const field = (number: number, bytes: Uint8Array) =>
+      Buffer.concat([Buffer.from([(number << 3) | 2, bytes.length]), bytes])
+    const spanBytes = Buffer.concat([
+      field(1, randomBytes(16)),
+      field(2, randomBytes(8)),
+      field(5, Buffer.from('chat')),
+    ])
+    const body = field(1, field(2, field(2, spanBytes)))
+    const exchange = async (bytes: Uint8Array, headers: Record<string, string>) => {
+      const response = await fetch(url, { method: 'POST', body: new Uint8Array(bytes), headers })
+      return {
+        status: response.status,
+        type: response.headers.get('content-type'),
+        bytes: Buffer.from(await response.arrayBuffer()),
+      }
+    }
+    const plain = await exchange(body, protobuf)
+    t.strictSame([plain.status, plain.type, plain.bytes.length], [200, 'application/x-protobuf', 0])
+    const zipped = await exchange(gzipSync(body), { ...protobuf, 'content-encoding': 'gzip' })
+    t.strictSame([zipped.status, zipped.bytes.length], [200, 0])
+    t.equal((await system.stored()).filter(frame => frame.bytes.equals(body)).length, 2, 'both are stored inflated')
+
+    const f = async (bytes: Uint8Array, status: number, code: number, headers: Record<string, string>) => {
+      const answer = await exchange(bytes, headers)
+      t.strictSame([answer.status, answer.type], [status, 'application/x-protobuf'])
+      t.strictSame([...answer.bytes.subarray(0, 3)], [0x08, code, 0x12], 'google.rpc.Status')
+    }
+    await f(Buffer.from([0xff, 0xff, 0xff]), 400, 3, protobuf)
+    await f(body, 400, 3, { ...protobuf, 'content-encoding': 'gzip' })
+    await f(body, 401, 16, { 'content-type': 'application/x-protobuf' })
+  })
+
+  void parent.test('metrics and logs exporters get a quick 404 with a hint', async t => {
+    for (const path of ['/v1/metrics', '/v1/logs', '//v1/logs/']) {
+      const answer = await post(`${otelUrl}${path}`, {}, collector)
+      t.equal(answer.status, 404)
+      t.match(answer.body, { message: /takes traces only/ })
+    }
+  })
+}
