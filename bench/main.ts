@@ -19,6 +19,7 @@ import { scan } from './cases/scan.ts'
 import { scanFuzz } from './cases/scan-fuzz.ts'
 import { slowClient } from './cases/slow-client.ts'
 import { spans } from './cases/spans.ts'
+import { sqlGuard } from './cases/sql-guard.ts'
 import { twoReceivers } from './cases/two-receivers.ts'
 import { visible } from './cases/visible.ts'
 
@@ -84,6 +85,10 @@ const cases: Readonly<Record<string, { about: string; run: (args: readonly strin
     about:
       'exactly once while processors, ClickHouse and NATS are killed at random; --kills 300, --events 1000000, --seed',
     run: kills,
+  },
+  'sql-guard': {
+    about: "the guard of tenants' SQL: time a statement, and 5,000 spliced ones that must not pass",
+    run: sqlGuard,
   },
   'two-receivers': {
     about: 'the same load to one receiver and shared out among two; --rounds (7), --seconds (2)',

@@ -5,6 +5,7 @@ import type { NatsConnection } from '@nats-io/transport-node'
 import { createLog } from '#runtime/log.ts'
 import { readSettings } from '#runtime/settings.ts'
 import { createStore, type Store } from '#store/client.ts'
+import { viewsDatabase } from '#store/wall/tables.ts'
 import { connect } from '#streams/connect.ts'
 import { cliSettings } from './config.ts'
 import { UsageError } from './usage.ts'
@@ -35,10 +36,28 @@ export async function openStore(): Promise<Store> {
   throw new UsageError('ClickHouse does not answer: is parley running?')
 }
 
-async function local(dataDir: string): Promise<{ nats_url: string; clickhouse_url: string }> {
+/** The store as the user of tenants' SQL sees it. @throws UsageError where there is no such user, or the store does not answer. */
+export async function openSqlStore(): Promise<Store> {
+  const { sqlUrl, dataDir, database } = readSettings({ ...process.env }, cliSettings)
+  const url = sqlUrl === '' ? (await local(dataDir)).sql_url : sqlUrl
+  if (!url) throw new UsageError('this instance has no user for SQL of tenants: docs/wall.md says how to make one')
+  const store = createStore({ url, database: viewsDatabase(database), application: 'parley-cli' })
+  if (await store.ping()) return store
+  await store.close()
+  throw new UsageError('ClickHouse does not answer: is parley running?')
+}
+
+interface LocalInstance {
+  readonly nats_url: string
+  readonly clickhouse_url: string
+  /** Null where the wall could not be raised. */
+  readonly sql_url?: string | null
+}
+
+async function local(dataDir: string): Promise<LocalInstance> {
   const file = join(dataDir, 'local.json')
   try {
-    return JSON.parse(await readFile(file, 'utf8')) as { nats_url: string; clickhouse_url: string }
+    return JSON.parse(await readFile(file, 'utf8')) as LocalInstance
   } catch (cause) {
     throw new UsageError(`no running instance found in ${file}: set NATS_URL and CLICKHOUSE_URL, or PARLEY_DATA_DIR`, {
       cause,

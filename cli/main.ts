@@ -8,6 +8,7 @@ import {
   REBUILD_USAGE,
   REMAP_USAGE,
   REPLAY_USAGE,
+  SQL_USAGE,
   UsageError,
   VERIFY_USAGE,
 } from './usage.ts'
@@ -23,6 +24,7 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   rebuild: async () => (await import('./rebuild.ts')).rebuild,
   remap: async () => (await import('./remap.ts')).remap,
   replay: async () => (await import('./replay.ts')).replay,
+  sql: async () => (await import('./sql.ts')).sql,
   verify: async () => (await import('./verify.ts')).verify,
 }
 
@@ -30,7 +32,7 @@ const [name, ...args] = process.argv.slice(2)
 const command = commands[name ?? '']
 if (!command) {
   console.error(
-    `usage:\n${CONTROL_USAGE}\n${DEAD_USAGE}\n${ERASE_USAGE}\n${EXPLAIN_USAGE}\n${REBUILD_USAGE}\n${REMAP_USAGE}\n${REPLAY_USAGE}\n${VERIFY_USAGE}`,
+    `usage:\n${CONTROL_USAGE}\n${DEAD_USAGE}\n${ERASE_USAGE}\n${EXPLAIN_USAGE}\n${REBUILD_USAGE}\n${REMAP_USAGE}\n${REPLAY_USAGE}\n${SQL_USAGE}\n${VERIFY_USAGE}`,
   )
   process.exitCode = 2
 } else {

@@ -36,3 +36,6 @@ parley erase lift ID --org UUID                            lets an erased user c
 export const VERIFY_USAGE = `parley verify [--org UUID] [--since TIME] [--until TIME] [--repair] [--json]
                         recounts the store and says what differs; --repair puts it right
 parley verify --ledger [--json]                            compares the store with the records of finished ranges`
+
+export const SQL_USAGE = `parley sql check "SELECT …" [--json]                        what the guard says of a statement of a tenant
+parley sql run "SELECT …" --org UUID [--json]              what it is answered; takes PARLEY_USER_SQL=sql`

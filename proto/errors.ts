@@ -60,6 +60,8 @@ export const errors = {
   QRY_RATE: { status: 429, text: 'The organization reads more rows than it may; ask again later' },
   QRY_UNREACHABLE: { status: 502, text: 'The dashboard API does not answer for the moment' },
   QRY_CANCELLED: { status: 0, text: 'The client went away before the answer' },
+  SQL_REFUSED: { status: 400, text: 'The SQL is not allowed' },
+  SQL_OFF: { status: 403, text: 'SQL of users is switched off' },
   // dead letters (reasons a stored payload became no row)
   DEAD_ENVELOPE_VERSION: { status: 0, text: 'The envelope is of a version this processor does not know' },
   DEAD_ENVELOPE_BROKEN: { status: 0, text: 'The envelope cannot be read' },

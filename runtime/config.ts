@@ -41,6 +41,12 @@ export const sqlUrl = url(
   "ClickHouse over HTTP as the user of tenants' SQL, who sees views only; the launcher sets it. Empty: no such SQL",
   { required: false },
 )
+export const userSql = choice(
+  'PARLEY_USER_SQL',
+  'SQL that users wrote: `off` runs none, `plans` only what parley builds itself, `sql` what passes the guard',
+  ['off', 'plans', 'sql'],
+  'plans',
+)
 export const clickhouseDatabase = text('PARLEY_DATABASE', 'database of all tables', 'parley')
 
 export const pricesFile = text(

@@ -1,0 +1,229 @@
+// SQL that a tenant or a model wrote -> its canonical text, or everything in it that is not allowed. Default-deny over the engine's own
+// parse: the parser that judges a statement is the one that runs it. Nothing is resolved or run before its form has passed.
+import { text } from 'node:stream/consumers'
+import { ClickHouseError } from '@clickhouse/client'
+import type { Store } from '#store/client.ts'
+import { TENANT_VIEWS } from '#store/wall/tables.ts'
+import { AST_KINDS, HIGHER_ORDER, INTERNAL_FUNCTIONS, isAllowedFunction, TREE_KINDS } from './allowed.ts'
+import { identifiersOf } from './identifiers.ts'
+import type { TreeNode } from './tree.ts'
+import { parseTree, walk } from './tree.ts'
+
+/** One thing that is not allowed. */
+export interface Violation {
+  readonly kind: 'text' | 'syntax' | 'statement' | 'identifier' | 'clause' | 'function' | 'table' | 'name'
+  /** What it is, as it was written where that is known. */
+  readonly what: string
+  /** Where in the text it stands first, in characters; null when it stands nowhere by that name. */
+  readonly position: number | null
+  readonly hint: string
+}
+
+/** What the guard says of a statement. */
+export type Verdict =
+  | { readonly ok: true; readonly canonical: string }
+  | { readonly ok: false; readonly violations: readonly Violation[] }
+
+/** Judges statements. */
+export interface Guard {
+  /** @throws whatever the store throws when it cannot be asked; a fault of the statement is a violation. */
+  check(sql: string, signal?: AbortSignal): Promise<Verdict>
+}
+
+/** Longest statement, in bytes. */
+export const SQL_MAX_BYTES = 32 * 1024
+/** Most violations that are listed. */
+const LISTED_MAX = 20
+
+const VIEWS = new Set(TENANT_VIEWS.map(view => view.name))
+const VIEW_LIST = [...VIEWS].join(', ')
+/** Names that a statement may give: nothing that could look like a line of the engine's explanations. */
+const NAME = /^[\w .:@-]{1,64}$/
+// oxlint-disable-next-line no-control-regex
+const CONTROL = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f\u0085\u2028\u2029]/
+
+type Found = Omit<Violation, 'position'>
+
+/** Makes a guard. `store` asks as the user of tenants' SQL, with the views' database as its own. */
+export function createGuard({ store }: { store: Store }): Guard {
+  const database = store.database
+  const lines = (sql: string, signal?: AbortSignal): Promise<string[]> => explain(store, sql, signal)
+  return {
+    check: async (sql, signal) => {
+      const refuse = (found: readonly Found[]): Verdict => ({ ok: false, violations: placed(found, sql) })
+      const unfit = textFault(sql)
+      if (unfit) return refuse([unfit])
+      try {
+        const canonical = await canonicalOf(store, sql, signal)
+        const form = formFaults(canonical)
+        if (form.length > 0) return refuse(form)
+        // Both explain the parse alone: nothing is looked up or computed for them.
+        const [ast, written] = await Promise.all([
+          lines(`EXPLAIN AST ${canonical}`, signal),
+          lines(`EXPLAIN QUERY TREE run_passes = 0 ${canonical}`, signal).then(parseTree),
+        ])
+        // The tree first: it knows a table function from a function.
+        const shape = [...treeFaults(written), ...tableFaults(written), ...astFaults(ast)]
+        if (shape.length > 0) return refuse(shape)
+        // Names become what they stand for. Scalar subqueries are computed here, as the tenants' user and without an organization.
+        const resolved = parseTree(await lines(`EXPLAIN QUERY TREE run_passes = 1, passes = 1 ${canonical}`, signal))
+        const meaning = [...treeFaults(resolved), ...resolvedFaults(resolved, database)]
+        return meaning.length > 0 ? refuse(meaning) : { ok: true, canonical }
+      } catch (error) {
+        if (!(error instanceof ClickHouseError) || signal?.aborted) throw error
+        return refuse([{ kind: 'syntax', what: plainMessage(error), hint: 'The store cannot read the statement.' }])
+      }
+    },
+  }
+}
+
+/** Lines of an explanation. Without a FORMAT, which would become part of what is explained: tab-separated, special characters escaped. */
+async function explain(store: Store, sql: string, signal: AbortSignal | undefined): Promise<string[]> {
+  const { stream } = await store.client.exec({ query: sql, ...(signal ? { abort_signal: signal } : {}) })
+  return (await text(stream)).split('\n').filter(line => line !== '')
+}
+
+function textFault(sql: string): Found | undefined {
+  const hint = 'Send one SELECT as plain sql.'
+  if (Buffer.byteLength(sql) > SQL_MAX_BYTES) return { kind: 'text', what: `more than ${SQL_MAX_BYTES} bytes`, hint }
+  if (sql.trim() === '') return { kind: 'text', what: 'nothing', hint }
+  if (!sql.isWellFormed() || sql.includes('\ufffd')) return { kind: 'text', what: 'broken UTF-8', hint }
+  return CONTROL.test(sql) ? { kind: 'text', what: 'a control character', hint } : undefined
+}
+
+/** The text as the engine writes it: one spelling, no comments. */
+async function canonicalOf(store: Store, sql: string, signal: AbortSignal | undefined): Promise<string> {
+  const rows = await store.read<{ canonical: string }>('SELECT formatQuerySingleLine({text:String}) AS canonical', {
+    parameters: { text: sql },
+    ...(signal ? { signal } : {}),
+  })
+  return (rows[0] as { canonical: string }).canonical
+}
+
+function formFaults(canonical: string): Found[] {
+  if (!/^\(*(?:SELECT|WITH)\s/.test(canonical)) {
+    return [{ kind: 'statement', what: canonical.slice(0, 20), hint: 'Only a single SELECT may be asked.' }]
+  }
+  if (CONTROL.test(canonical) || /[\n\r]/.test(canonical)) {
+    return [{ kind: 'text', what: 'a control character', hint: 'Leave it out of names.' }]
+  }
+  return identifiersOf(canonical)
+    .filter(name => !NAME.test(name))
+    .map(what => ({ kind: 'identifier', what, hint: 'Names have up to 64 letters, digits, spaces and _.:@-' }))
+}
+
+function astFaults(ast: readonly string[]): Found[] {
+  const faults: Found[] = []
+  // FORMAT and INTO OUTFILE show only as more children of the first line.
+  if (!/^SelectWithUnionQuery \(children 1\)$/.test(ast[0] ?? '')) {
+    faults.push({ kind: 'clause', what: 'FORMAT, INTO OUTFILE or SETTINGS', hint: 'Leave the clause out.' })
+  }
+  for (const line of ast) {
+    const [, kind = '', rest = ''] = /^\s*(\w+)(?: (.*))?$/.exec(line) ?? []
+    if (!AST_KINDS.has(kind))
+      faults.push({ kind: 'clause', what: kind || line.trim(), hint: 'The clause is not allowed.' })
+    else if (kind === 'Function') {
+      const name = rest.split(' ')[0] ?? ''
+      if (!isAllowedFunction(name)) faults.push(functionFault(name))
+    }
+  }
+  return faults
+}
+
+const functionFault = (what: string): Found => ({
+  kind: 'function',
+  what,
+  hint: 'The function is not among those that are allowed; see docs/sql.md.',
+})
+
+/** Kinds of nodes, functions, and what higher-order functions are given. */
+function treeFaults(root: TreeNode): Found[] {
+  const faults: Found[] = []
+  for (const { node } of walk(root)) {
+    if (node.id === undefined) continue
+    if (!TREE_KINDS.has(node.kind)) {
+      const what = node.fields.table_function_name ?? node.kind
+      const hint =
+        node.kind === 'TABLE_FUNCTION'
+          ? `Table functions are not allowed; read ${VIEW_LIST}.`
+          : 'The clause is not allowed.'
+      faults.push({ kind: node.kind === 'TABLE_FUNCTION' ? 'table' : 'clause', what, hint })
+    }
+    if (node.kind === 'MATCHER' && /REGEXP|COLUMNS/i.test(node.fields.matcher_type ?? '')) {
+      faults.push({ kind: 'clause', what: 'COLUMNS', hint: 'Name the columns.' })
+    }
+    if (node.fields.with_fill === '1') {
+      faults.push({ kind: 'clause', what: 'WITH FILL', hint: 'The clause is not allowed.' })
+    }
+    if (node.kind !== 'FUNCTION') continue
+    const name = node.fields.function_name ?? ''
+    if (!isAllowedFunction(name) && !INTERNAL_FUNCTIONS.has(name)) faults.push(functionFault(name))
+    if (!HIGHER_ORDER.has(name)) continue
+    const given = node.children.find(child => child.kind === 'ARGUMENTS')?.children[0]?.children ?? []
+    // With one argument it is the array.
+    if (given.length === 1 || given[0]?.kind === 'LAMBDA') continue
+    faults.push({ kind: 'function', what: name, hint: 'Its first argument must be a lambda such as x -> x + 1.' })
+  }
+  return faults
+}
+
+/** What the engine reads where there is no FROM: one row of nothing. */
+const NO_TABLE = 'system.one'
+const TABLE_PLACES = new Set([
+  'JOIN TREE',
+  'LEFT TABLE EXPRESSION',
+  'RIGHT TABLE EXPRESSION',
+  'TABLE EXPRESSION',
+  'TABLE EXPRESSIONS',
+])
+
+/** Tables by the names that they are asked by: views, and what the statement itself defines under another name. */
+function tableFaults(root: TreeNode): Found[] {
+  const faults: Found[] = []
+  const nodes = [...walk(root)]
+  const own = new Set(nodes.flatMap(({ node }) => node.fields.cte_name ?? []))
+  for (const name of own) {
+    if (VIEWS.has(name)) faults.push({ kind: 'name', what: name, hint: 'WITH must not take the name of a view.' })
+  }
+  for (const { node, parent } of nodes) {
+    if (node.kind !== 'IDENTIFIER' || !TABLE_PLACES.has(parent?.kind ?? '')) continue
+    const name = node.fields.identifier ?? ''
+    if (!VIEWS.has(name) && !own.has(name) && name !== NO_TABLE) {
+      faults.push({ kind: 'table', what: name, hint: `There are ${VIEW_LIST}.` })
+    }
+  }
+  return faults
+}
+
+/** Tables by what they are. */
+function resolvedFaults(root: TreeNode, database: string): Found[] {
+  const faults: Found[] = []
+  for (const { node } of walk(root)) {
+    if (node.kind !== 'TABLE' || node.fields.table_name === NO_TABLE) continue
+    const [of, name = ''] = (node.fields.table_name ?? '').split('.')
+    if (of !== database || !VIEWS.has(name)) {
+      faults.push({ kind: 'table', what: node.fields.table_name ?? '', hint: `There are ${VIEW_LIST}.` })
+    }
+  }
+  return faults
+}
+
+/** Each thing once, as what it was first seen, with its place in what was sent. */
+function placed(faults: readonly Found[], sql: string): Violation[] {
+  const seen = new Set<string>()
+  return faults.flatMap(fault => {
+    if (seen.has(fault.what) || seen.size >= LISTED_MAX) return []
+    seen.add(fault.what)
+    const at = sql.toLowerCase().indexOf(fault.what.toLowerCase())
+    return { ...fault, what: fault.what.slice(0, 300), position: at < 0 || fault.what === '' ? null : at }
+  })
+}
+
+/** The engine's message without what it guesses, its version and its stack. */
+export function plainMessage(error: ClickHouseError): string {
+  const [first = ''] = error.message.split('\n')
+  return first
+    .replace(/\.? ?(?:Maybe you meant|In scope|Expected one of|There is no supertype).*$/i, '')
+    .trim()
+    .slice(0, 300)
+}
