@@ -7,6 +7,7 @@ import { querySettings } from '#query/config.ts'
 import { commonSettings } from '#runtime/config.ts'
 import type { Setting } from '#runtime/settings.ts'
 import { analysisSettings } from '../analysis/config.ts'
+import { cliSettings } from '../cli/config.ts'
 import { demoSettings } from '../demo/config.ts'
 
 const groups: readonly (readonly [string, Readonly<Record<string, Setting<unknown>>>])[] = [
@@ -16,6 +17,7 @@ const groups: readonly (readonly [string, Readonly<Record<string, Setting<unknow
   ['processors', processorSettings],
   ['query node', querySettings],
   ['analysis', analysisSettings],
+  ['parley command', cliSettings],
   ['demo', demoSettings],
 ]
 
