@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import type { Exit } from '#local/child.ts'
 import { startChild } from '#local/child.ts'
 import type { ReadyMessage } from '#runtime/part.ts'
-import type { Teardown } from '#test/rig.ts'
+import { nodeEnv, type Teardown } from '#test/rig.ts'
 import type { ArmedMessage, ArmMessage, Step, StepMessage, Trap } from './steps.ts'
 
 const ROOT = new URL('../../', import.meta.url)
@@ -37,7 +37,7 @@ export function startWired(
     command: process.execPath,
     args: ['--import', tripwire.href, fileURLToPath(new URL('processors/main.ts', ROOT))],
     cwd: fileURLToPath(ROOT),
-    env,
+    env: { ...nodeEnv, ...env },
     output: 'pipe',
     ipc: true,
   })

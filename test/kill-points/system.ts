@@ -12,7 +12,6 @@ import {
   connectNats,
   eventually,
   freshDatabase,
-  nodeEnv,
   startClickHouse,
   startNats,
   type Teardown,
@@ -93,7 +92,6 @@ export async function startKillSystem(t: Teardown): Promise<KillSystem> {
     database,
     store,
     env: {
-      ...nodeEnv,
       NATS_URL: nats.url,
       CLICKHOUSE_URL: clickhouse.url,
       PARLEY_DATABASE: database,
