@@ -39,6 +39,8 @@ export interface KillSystem {
   send(): Promise<SentLoad>
   /** Resolves when the floor has passed the load; rejects after `timeoutMs`. */
   settled(load: SentLoad, timeoutMs?: number): Promise<void>
+  /** Intents that the cursor holds. */
+  openIntents(): Promise<number>
   /** Sentences about what is not as it must be: tables, projections, dead letters and block records. */
   wrong(load: SentLoad): Promise<string[]>
 }
@@ -52,6 +54,7 @@ export async function startKillSystem(t: Teardown): Promise<KillSystem> {
   const js = jetstream(nc)
   const jsm = await jetstreamManager(nc)
 
+  const cursor = async (): Promise<Cursor | undefined> => (await buckets.cursors.get(cursorKeyOf(0)))?.json<Cursor>()
   const messagesOf = async function* (stream: string) {
     const { state } = await jsm.streams.info(stream)
     for (let seq = state.first_seq; state.messages > 0 && seq <= state.last_seq; seq++) {
@@ -108,9 +111,10 @@ export async function startKillSystem(t: Teardown): Promise<KillSystem> {
       return { sequence: seq, ledger }
     },
     settled: async ({ sequence }, timeoutMs = 30_000) => {
-      const floor = async (): Promise<number> => (await buckets.cursors.get(cursorKeyOf(0)))?.json<Cursor>().floor ?? 0
+      const floor = async (): Promise<number> => (await cursor())?.floor ?? 0
       await eventually(`the floor at ${sequence}`, async () => (await floor()) >= sequence, timeoutMs)
     },
+    openIntents: async () => (await cursor())?.intents.length ?? 0,
     wrong: async load => [...describe(await differences(store, load.ledger)), ...(await wrongInStreams(load))],
   }
 }
