@@ -44,7 +44,7 @@ const cases: Readonly<Record<string, { about: string; run: (args: readonly strin
   },
   idle: { about: 'memory and CPU of the running, idle instance', run: idle },
   late: {
-    about: 'traces whose roots come last: until every span is at home; --traces (20000), --spans (10), --kills (0)',
+    about: 'traces in pieces, their roots last or never, every sum recounted meanwhile; --traces (100000), --kills (0)',
     run: late,
   },
   moves: {
