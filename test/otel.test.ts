@@ -79,10 +79,14 @@ t.test('real exporters deliver every span whole', async t => {
 
   const count = `SELECT toUInt32(sum(sign)) AS n FROM events WHERE organization = {organization:UUID}`
   const parameters = { organization: system.organization }
-  await eventually('every span to be stored', async () => {
-    const [row] = await system.store.read<{ n: number }>(count, { parameters })
-    return row && row.n >= made.size ? row : undefined
-  })
+  await eventually(
+    'every span to be stored',
+    async () => {
+      const [row] = await system.store.read<{ n: number }>(count, { parameters })
+      return row && row.n >= made.size ? row : undefined
+    },
+    120_000,
+  )
   const rows = await system.store.read<StoredSpan>(
     `SELECT replaceAll(toString(trace_id), '-', '') AS trace, toString(span_id) AS span_id, toString(parent_span_id) AS parent_span_id,
             name, kind, toString(toUnixTimestamp64Nano(ts)) AS start, toString(duration_ns) AS duration_ns, failed, error_message,

@@ -21,7 +21,10 @@ t.test('no interleaving loses or doubles a payload', t => {
 
 t.test('owners that are wrong on purpose are caught', t => {
   for (const broken of brokenOwners) {
-    const { wrong } = exploreMany({ log: 'before', torn: false, zombies: false, builds: false, broken }, WORLDS_OF_WRONG)
+    const { wrong } = exploreMany(
+      { log: 'before', torn: false, zombies: false, builds: false, broken },
+      WORLDS_OF_WRONG,
+    )
     t.match(wrong, /counts/, `${broken}: ${wrong}`)
   }
   t.end()
