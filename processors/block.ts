@@ -5,7 +5,7 @@ import type { Frame } from '#proto/envelope.ts'
 import { FrameEncoding, FrameKind, frameAt, frameFacts, frameStarts, ORGANIZATION_AT } from '#proto/envelope.ts'
 import { isParleyError } from '#proto/errors.ts'
 import { FINGERPRINT_BYTES, fingerprint, NIL_UUID, uuidText } from '#proto/ids.ts'
-import { Present } from '#proto/rows.ts'
+import { type Origin, Present } from '#proto/rows.ts'
 import type { CallReport } from './calls.ts'
 import { sameBytes } from './columns/utf8.ts'
 import type { SdkBodies } from './direct/bodies.ts'
@@ -13,7 +13,7 @@ import type { EventOwner } from './direct/sdk-events.ts'
 import { type RowOrigin, writeEvent } from './direct/sdk-rows.ts'
 import type { BlockEncoder, EncodedBlock } from './encoder.ts'
 import { inScope } from './lanes.ts'
-import type { FrameParser, ParseOutcome, Unit } from './outcome.ts'
+import type { FrameContext, FramePacker, FrameParser, PackedUnits, ParseOutcome, Unit } from './outcome.ts'
 import { UNPRICED_KEY } from './parsers/cost.ts'
 import type { DeadCode, DeadFrame, OrdinalRun, Scope } from './protocol.ts'
 import { type OrganizationReading, openReading, type ReadingSettings } from './readings.ts'
@@ -23,6 +23,8 @@ import { type PlacedUnit, Units } from './units.ts'
 /** A parser for each kind of frame. `openBodies`: the readers that take most SDK bodies from their bytes, for one range. */
 export type Parsers = Readonly<Record<keyof typeof FrameKind, FrameParser>> & {
   readonly openBodies?: (bytes: Uint8Array) => SdkBodies
+  /** Writes traces in protobuf without rows; absent: `otlp` reads them all. */
+  readonly packTraces?: FramePacker
 }
 
 /** A frame that has no rows, with everything the dead-letter stream keeps of it. */
@@ -101,6 +103,7 @@ export function parseRange(input: BlockInput, parsers: Parsers, progress: Progre
   const readings: Record<string, string> = {}
   const unpriced: Record<string, number> = {}
   const fallbacks: Record<string, number> = {}
+  let looseSpans = 0
   const organizationAt = textOfOrganizations(input.bytes)
   const readingOf = openReading(input.reading)
   let start = 0
@@ -157,13 +160,23 @@ export function parseRange(input: BlockInput, parsers: Parsers, progress: Progre
         if (!letter) dead.push(letterOf(sequence, f, frame, { code: outcome.dead, reason: outcome.reason }))
         continue
       }
+      const where = { organization, sequence, frame: f, refused: letter !== undefined }
+      if ('count' in outcome) {
+        for (const [why, n] of Object.entries(outcome.unpriced)) unpriced[why] = (unpriced[why] ?? 0) + n
+        for (const [why, n] of Object.entries(outcome.objects)) fallbacks[why] = (fallbacks[why] ?? 0) + n
+        looseSpans += outcome.loose
+        placePacked(units, outcome, where)
+        continue
+      }
       for (const why of outcome.units.flatMap(unpricedIn)) unpriced[why] = (unpriced[why] ?? 0) + 1
-      place(units, outcome.units, { organization, sequence, frame: f, refused: letter !== undefined })
+      if (parsers.packTraces && isTraces(frame))
+        fallbacks['span body'] = (fallbacks['span body'] ?? 0) + outcome.units.length
+      place(units, outcome.units, where)
     }
   }
   const loose = units.placed.reduce(
     (sum, { unit }) => sum + unit.events.filter(({ provisional }) => provisional === 1).length,
-    0,
+    looseSpans,
   )
   return { units, bodies, prints: printsOf(units, bodies), dead, classes, readings, unpriced, fallbacks, loose }
 }
@@ -193,6 +206,11 @@ export function encodeRange(
       continue
     }
     if (placed.refused) continue
+    if (placed.packed !== undefined) {
+      const { units: packed, at: index } = placed.packed
+      packed.write(index, encoder, originOf(input, placed), placed.first)
+      continue
+    }
     const at = (index: number) => ({
       origin_partition: input.partition,
       origin_generation: input.generation,
@@ -207,6 +225,16 @@ export function encodeRange(
     for (const [i, row] of unit.events.entries()) encoder.add('events', row, at(first.events + i))
   }
   return encoder.finish()
+}
+
+function originOf(
+  { partition, generation }: Pick<BlockInput, 'partition' | 'generation'>,
+  { sequence, frame }: Pick<PlacedUnit, 'sequence' | 'frame'>,
+): Origin {
+  return {
+    ...{ origin_partition: partition, origin_generation: generation, origin_sequence: sequence, origin_frame: frame },
+    origin_index: 0,
+  }
 }
 
 /** A body that is read from the bytes of its frame; -1 when it must be made an object. */
@@ -254,7 +282,11 @@ interface FrameOwner {
   readonly reading: OrganizationReading
 }
 
-function parseFrame(frame: Frame, { organization, retention, reading }: FrameOwner, parsers: Parsers): ParseOutcome {
+function parseFrame(
+  frame: Frame,
+  { organization, retention, reading }: FrameOwner,
+  parsers: Parsers,
+): ParseOutcome | PackedUnits {
   const name = PARSER_OF.get(frame.kind)
   if (!name) return { dead: 'DEAD_FRAME_KIND', reason: `kind ${frame.kind}` }
   const content = frame.encoding & 15
@@ -262,16 +294,25 @@ function parseFrame(frame: Frame, { organization, retention, reading }: FrameOwn
   if (content > 1 || compression > 1) return { dead: 'DEAD_PARSE', reason: `encoding ${frame.encoding}` }
   try {
     const body = compression === 1 ? gunzipSync(frame.bytes, { maxOutputLength: INFLATED_MAX_BYTES }) : frame.bytes
-    return parsers[name](body, content === 0 ? 'json' : 'protobuf', {
-      organization,
-      receivedAtMs: frame.receivedAtMs,
-      mintedId: mintedIdOf(frame),
-      retention,
-      ...reading.context,
-    })
+    const { receivedAtMs } = frame
+    const context = { organization, receivedAtMs, mintedId: mintedIdOf(frame), retention, ...reading.context }
+    const packed = isTraces(frame) ? packedOf(body, context, parsers) : null
+    return packed ?? parsers[name](body, content === 0 ? 'json' : 'protobuf', context)
   } catch (error) {
     // A parser that throws is a mistake in the parser; the payload is kept and can be read again once it is mended.
     return { dead: 'DEAD_PARSE', reason: String(error).slice(0, REASON_CHARS) }
+  }
+}
+
+/** True for what a packer takes. */
+const isTraces = ({ kind, encoding }: Frame): boolean => kind === FrameKind.otlp && (encoding & 15) === 1
+
+/** A packer that throws is a mistake in the packer, and no reason to lose what the parser can read. */
+function packedOf(body: Uint8Array, context: FrameContext, { packTraces }: Parsers): PackedUnits | null {
+  try {
+    return packTraces?.(body, context) ?? null
+  } catch {
+    return null
   }
 }
 
@@ -299,6 +340,21 @@ function place(
   }
 }
 
+/** Stands where a unit writes itself. */
+const NO_ROWS: Unit = { identity: null, sessions: [], texts: [], events: [] }
+
+function placePacked(
+  into: Units,
+  units: PackedUnits,
+  where: Pick<PlacedUnit, 'organization' | 'sequence' | 'frame' | 'refused'>,
+): void {
+  const next = { sessions: 0, texts: 0, links: 0, events: 0 }
+  for (let at = 0; at < units.count; at++) {
+    into.addRows({ unit: NO_ROWS, packed: { units, at }, ...where, first: { ...next } })
+    units.add(at, next)
+  }
+}
+
 function printsOf(units: Units, bodies: SdkBodies | undefined): Fingerprints {
   const list = new Uint8Array(units.length * FINGERPRINT_BYTES)
   const calls: CallReport[] = []
@@ -311,6 +367,7 @@ function printsOf(units: Units, bodies: SdkBodies | undefined): Fingerprints {
       continue
     }
     const { unit, organization, sequence, frame, refused } = placed
+    if (placed.packed !== undefined) placed.packed.units.print(placed.packed.at, list, ordinal * FINGERPRINT_BYTES)
     if (!unit.identity) continue
     const { kind, id } = unit.identity
     const report = unit.sessions[0]?.report ?? ''

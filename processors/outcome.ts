@@ -2,7 +2,8 @@
 import type { Pricing } from '#pricing/quote.ts'
 import type { ErrorCode } from '#proto/errors.ts'
 import type { IdentityKind } from '#proto/ids.ts'
-import type { EventRow, LinkRow, SessionRow, TextRow } from '#proto/rows.ts'
+import type { BlockTable, EventRow, LinkRow, Origin, SessionRow, TextRow } from '#proto/rows.ts'
+import type { BlockEncoder } from './encoder.ts'
 import type { OrganizationRules } from './parsers/otlp/rules.ts'
 
 /** What a parser knows besides the payload. */
@@ -33,6 +34,29 @@ export interface Unit {
 export type ParseOutcome =
   | { readonly units: readonly Unit[] }
   | { readonly dead: Extract<ErrorCode, `DEAD_${string}`>; readonly reason: string }
+
+/** Units of one frame that are written without rows; one event each. */
+export interface PackedUnits {
+  readonly count: number
+  /** Events that have no conversation of their own yet. */
+  readonly loose: number
+  /** Events with tokens and without a price, by reason. */
+  readonly unpriced: Readonly<Record<string, number>>
+  /** Units that were read the way of objects after all, by reason. */
+  readonly objects: Readonly<Record<string, number>>
+  /** Writes the fingerprint of a unit. */
+  print(unit: number, into: Uint8Array, at: number): void
+  /** Adds the rows of a unit. `origin` is that of its first row of each table, and is written to. */
+  write(unit: number, encoder: BlockEncoder, origin: Origin, first: RowCounts): void
+  /** Adds the number of its rows. */
+  add(unit: number, into: RowCounts): void
+}
+
+/** Rows by table. */
+export type RowCounts = { -readonly [T in BlockTable]: number }
+
+/** A parser that writes no rows; null = the frame is left to the parser that does. Bodies must not change until they are written. */
+export type FramePacker = (body: Uint8Array, context: FrameContext) => PackedUnits | null
 
 /** A parser of one frame kind. `body` is already decompressed; `content` tells JSON from protobuf. */
 export type FrameParser = (body: Uint8Array, content: 'json' | 'protobuf', context: FrameContext) => ParseOutcome

@@ -1,5 +1,6 @@
 // Which parser reads which kind of frame.
 import type { Parsers } from './block.ts'
+import { packTraces } from './bytes/pack.ts'
 import { openBodies } from './direct/bodies.ts'
 import { parseTraces } from './parsers/otlp.ts'
 import { parseEvent, parseSession } from './parsers/sdk.ts'
@@ -12,4 +13,5 @@ export const parsers: Parsers = {
   voice: parseVoice,
   otlp: parseTraces,
   openBodies,
+  packTraces,
 }

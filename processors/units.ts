@@ -1,9 +1,11 @@
 // The units of a range in their order: those that are rows already, and those that are places in the bytes of a frame.
-import type { Unit } from './outcome.ts'
+import type { PackedUnits, Unit } from './outcome.ts'
 
 /** A unit and where its rows stand. `first` = indexes, by table, of its first rows within the frame. */
 export interface PlacedUnit {
   readonly unit: Unit
+  /** The frame whose unit writes itself, in the place of `unit`, and its position there. */
+  readonly packed?: { readonly units: PackedUnits; readonly at: number }
   readonly organization: string
   readonly sequence: number
   readonly frame: number

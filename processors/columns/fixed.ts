@@ -93,7 +93,8 @@ class HalvesColumn implements Column {
     return this.#words.length / 2
   }
 
-  protected push(low: number, high: number): void {
+  /** Adds a value by its halves, each modulo 2^32. */
+  push(low: number, high: number): void {
     const words = this.#words
     words.reserve(2)
     words.data[words.length] = low
@@ -227,6 +228,11 @@ export class UuidColumn implements Column {
     const a = hexWord(from, at, at + 4)
     const b = hexWord(from, at + 9, at + 14)
     this.#push(a, b, hexWord(from, at + 19, at + 24), hexWord(from, at + 28, at + 32))
+  }
+
+  /** The four words of a uuid's number, the highest first. */
+  addWords(a: number, b: number, c: number, d: number): void {
+    this.#push(a, b, c, d)
   }
 
   #push(a: number, b: number, c: number, d: number): void {

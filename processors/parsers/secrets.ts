@@ -84,6 +84,9 @@ function suspicionOf(words: readonly string[]): RegExp {
   return new RegExp(words.map(word => word.replace(/[^\w\s-]/g, '\\$&').replace(/[-_]/g, '[-_]')).join('|'), 'i')
 }
 
+/** The first two characters of every value that SECRET_VALUE takes, in lower case. */
+export const secretBeginnings: readonly string[] = ['be', 'ba', 'di', 'ey', 'sk', 'rk', 'pk', 'gh', 'xo', 'ak']
+
 /** True when the value under this key must not be stored. A dotted key is judged whole, by its last part and by what holds it. */
 export function isSecretName(key: string): boolean {
   const known = judged.get(key)

@@ -27,6 +27,26 @@ export function decodeProtobuf(body: Uint8Array): Span[] {
   return spans
 }
 
+/** One span; null for a rejected one. Precondition: the range is that of a span in a body that was passed. */
+export function decodeSpan(bytes: Buffer, from: number, to: number, resource: Resource, scope: Scope): Span | null {
+  return readSpan(new Reader(bytes, from, to), resource, scope)
+}
+
+/** One resource. */
+export function decodeResource(bytes: Buffer, from: number, to: number): Resource {
+  return { attributes: readAttributes(new Reader(bytes, from, to), 1, NO_RESOURCE.attributes) }
+}
+
+/** One scope. */
+export function decodeScope(bytes: Buffer, from: number, to: number): Scope {
+  return readScope(new Reader(bytes, from, to), NO_SCOPE)
+}
+
+/** An AnyValue. */
+export function decodeValue(bytes: Buffer, from: number, to: number): Value {
+  return readValue(new Reader(bytes, from, to))
+}
+
 /** Steps through the fields of one message. */
 class Reader {
   readonly bytes: Buffer

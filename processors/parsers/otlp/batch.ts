@@ -5,7 +5,7 @@ import type { FrameContext } from '../../outcome.ts'
 import { joinCalls } from './calls.ts'
 import type { SpanReading } from './reading.ts'
 import { countUsage } from './sums.ts'
-import { familiesOf } from './tree.ts'
+import { type Family, familiesOf } from './tree.ts'
 import { lendTexts } from './turns.ts'
 import { readSpan, rowsOf, type SpanRows } from './unit.ts'
 
@@ -18,7 +18,11 @@ export function readBatch(spans: readonly Span[], context: FrameContext): readon
 
 /** Lets the spans of a batch decide about each other. */
 export function settle(readings: readonly SpanReading[]): void {
-  const families = familiesOf(readings)
+  settleFamilies(familiesOf(readings))
+}
+
+/** The same for spans whose places in the trees are known. */
+export function settleFamilies(families: readonly Family[]): void {
   joinCalls(families)
   countUsage(families)
   lendTexts(families)

@@ -34,6 +34,14 @@ const cacheHourKeys = [
 /** Below these every convention keeps counts and costs. */
 const amounts = ['gen_ai.usage.', 'gen_ai.cost.', 'llm.token_count.', 'llm.usage.', 'llm.cost.', 'ai.usage.', 'usage.']
 
+/** Attributes that are read here whatever they hold. */
+export const billingKeys: readonly string[] = [...serviceKeys, ...audioInputKeys, ...audioOutputKeys, ...cacheHourKeys]
+
+/** True for the key of a count or a cost: where it holds a text that is no amount, the event can have no price. */
+export function isAmountKey(key: string): boolean {
+  return amounts.some(prefix => key.startsWith(prefix))
+}
+
 /** Reads a span; its attributes stay what they are. */
 export function billingOf(attributes: Attributes, usage: Usage): Billing {
   const get = (key: string): unknown => attributes.get(key)
@@ -51,7 +59,7 @@ export function billingOf(attributes: Attributes, usage: Usage): Billing {
 function malformedOf(attributes: Attributes, usage: Usage): string[] {
   const keys: string[] = []
   for (const [key, value] of attributes) {
-    if (typeof value !== 'string' || !amounts.some(prefix => key.startsWith(prefix))) continue
+    if (typeof value !== 'string' || !isAmountKey(key)) continue
     if (isMalformed(value) && isMissing(key, usage)) keys.push(key)
   }
   return keys

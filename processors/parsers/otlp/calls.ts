@@ -1,7 +1,7 @@
 // One call, told by several spans: a tool's by the agent, the client and the server of MCP; a model's by a framework, a gateway and
 // an SDK; Claude Code's by the call and its execution. One of them stays the call and takes over what only the others know; the
 // others become steps.
-import { lend, type SpanReading } from './reading.ts'
+import { lend, type Neighbour } from './reading.ts'
 import type { Family } from './tree.ts'
 
 /** Joins the spans of one call. */
@@ -18,13 +18,13 @@ export function joinCalls(families: readonly Family[]): void {
   joinModelCalls(families)
 }
 
-function join(call: SpanReading, other: SpanReading): void {
+function join(call: Neighbour, other: Neighbour): void {
   takeOver(call, other)
   other.sameAs = call.facts.span.spanId
   other.kind = { ...other.kind, kind: 'other' }
 }
 
-function takeOver(call: SpanReading, other: SpanReading): void {
+function takeOver(call: Neighbour, other: Neighbour): void {
   if (call.input === null) lend(call, 'input', other)
   if (call.output === null) lend(call, 'output', other)
   call.failure ??= other.failure
@@ -44,14 +44,14 @@ function outermost(family: Family): Family | null {
 }
 
 /** The same tool, told again by MCP or under the same call id. A tool that calls itself does so through an agent. */
-function isSameTool(outer: SpanReading, inner: SpanReading): boolean {
+function isSameTool(outer: Neighbour, inner: Neighbour): boolean {
   if (outer.kind.type !== 'tool' || outer.kind.name !== inner.kind.name) return false
   const id = inner.facts.text('gen_ai.tool.call.id')
   return inner.facts.has('mcp.method.name') || (id !== '' && id === outer.facts.text('gen_ai.tool.call.id'))
 }
 
 /** The part of Claude Code's spans that knows how a call ended. */
-function isExecution({ facts }: SpanReading): boolean {
+function isExecution({ facts }: Neighbour): boolean {
   return facts.span.name === 'claude_code.tool.execution'
 }
 
@@ -90,7 +90,7 @@ function enclosingCall(family: Family): Family | null {
 }
 
 /** The outer span stays the call, unless it knows neither model nor usage: then it is only a wrapper. */
-function joinPair(outer: SpanReading, inner: SpanReading): void {
+function joinPair(outer: Neighbour, inner: Neighbour): void {
   const wrapper = outer.reported === null && outer.model === ''
   const [call, other] = wrapper ? [inner, outer] : [outer, inner]
   join(call, other)

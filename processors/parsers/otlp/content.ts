@@ -3,14 +3,19 @@ import { isObject, readJsonText } from '#proto/json.ts'
 import type { Value } from '#proto/otlp/span.ts'
 import type { EventKind } from '#proto/rows.ts'
 import { asText, isTrusted } from './accept.ts'
-import type { Facts } from './facts.ts'
+import type { Field } from './dialect.ts'
+import type { Accept, Facts } from './facts.ts'
 import { displayText, type Side } from './messages.ts'
 import { isPrintedObject } from './python.ts'
 import type { Rule } from './rules.ts'
 import { insideWrapper } from './wrapped.ts'
 
-/** What a side said. `structure`: the messages themselves, when the text leaves some of them out. */
+/**
+ * What a side said. `structure`: the messages themselves, when the text leaves some of them out. `lent`: the same with another structure
+ * and origin, for those whose text is not made yet.
+ */
 export interface Said {
+  readonly lent?: (structure: Said['structure'], from: string) => Said
   readonly text: string
   readonly structure: { readonly key: string; readonly json: string } | null
   readonly from: string
@@ -20,10 +25,18 @@ export interface Said {
 
 /** One side of a span, null when it is not there: capture is off by default in many frameworks. */
 export function contentOf(facts: Facts, kind: EventKind, side: Side): Said | null {
-  const ofTools = facts.dialects.some(dialect => dialect.wrapsTools === true) ? ofWrappedTool : ofTool
-  const found =
-    kind === 'tool' ? facts.take(`tool_${side}`, ofTools) : facts.take(side, side === 'input' ? asInput : asOutput)
-  return found?.value ?? null
+  return facts.take(contentField(kind, side), contentReader(facts, kind, side))?.value ?? null
+}
+
+/** The field that holds one side of a span. */
+export function contentField(kind: EventKind, side: Side): Field {
+  return kind === 'tool' ? `tool_${side}` : side
+}
+
+/** How the values of that field are read. */
+export function contentReader({ dialects }: Pick<Facts, 'dialects'>, kind: EventKind, side: Side): Accept<Said> {
+  if (kind !== 'tool') return side === 'input' ? asInput : asOutput
+  return dialects.some(dialect => dialect.wrapsTools === true) ? ofWrappedTool : ofTool
 }
 
 const asInput = (value: Value, rule: Rule): Said | null => asWords(value, rule, 'input')
@@ -76,7 +89,7 @@ function asWords(value: Value, rule: Rule, side: Side): Said | null {
 }
 
 /** The metadata key of kept messages: the attribute they stood in, or the family without its dot. */
-function structureKey({ source, label }: Rule): string {
+export function structureKey({ source, label }: Rule): string {
   if (typeof source === 'object' && 'family' in source) return source.family.slice(0, -1)
   if (typeof source === 'object' && 'events' in source) return Object.keys(source.events)[0] as string
   return label

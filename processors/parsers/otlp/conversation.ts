@@ -2,7 +2,7 @@
 // another span of the trace tells.
 import { conversationIdOf } from '#proto/ids.ts'
 import { jsonText } from '#proto/json.ts'
-import type { Value } from '#proto/otlp/span.ts'
+import type { Span, Value } from '#proto/otlp/span.ts'
 import type { SessionRow } from '#proto/rows.ts'
 import { fromMs } from '#proto/time.ts'
 import type { FrameContext } from '../../outcome.ts'
@@ -66,8 +66,23 @@ export function revealedBy(facts: Facts, belonging: Belonging, context: FrameCon
     const name = known?.carried ?? null
     if (name !== null && known?.ofSpan === false && !facts.used.has(key)) attached.push([name, value])
   }
+  return revealedOf({ belonging, traits, attached, span }, context)
+}
+
+/** What a revelation is made of. */
+export interface Revealing {
+  readonly belonging: Belonging
+  /** What the span says about the user, by the name of the trait. */
+  readonly traits: readonly (readonly [string, Value])[]
+  /** What the application attached to the conversation. */
+  readonly attached: readonly (readonly [string, Value])[]
+  readonly span: Pick<Span, 'resource' | 'start' | 'end'>
+}
+
+/** The revelation itself. */
+export function revealedOf({ belonging, traits, attached: own, span }: Revealing, context: FrameContext): Revealed {
   const service = span.resource.attributes.get('service.name') ?? null
-  if (service !== null) attached.push(['service.name', service])
+  const attached = service === null ? own : [...own, ['service.name', service] as const]
   const { conversationId, sessionId, userId, email } = belonging
   return {
     key: jsonText([conversationId, userId, email, traits, attached]),

@@ -119,6 +119,17 @@ export class Facts {
     return found
   }
 
+  /** The places of a field that this span has, in the order in which they count. */
+  placesOf(field: Field): readonly Rule[] {
+    const rules = this.#candidates[slots[field]] ?? []
+    return rules.toSorted(byRank).filter(rule => rule.step !== 'own' || this.dialects.includes(rule.dialect as Dialect))
+  }
+
+  /** What a place holds. */
+  at(rule: Rule): Value | undefined {
+    return this.#valueOf(rule)
+  }
+
   #tell(dialect: Dialect): void {
     if (!this.dialects.includes(dialect)) this.dialects.push(dialect)
   }
@@ -147,8 +158,7 @@ export class Facts {
   }
 
   #valueOf(rule: Rule): Value | undefined {
-    const value = this.#at(rule.source)
-    return rule.dialect?.jsonValues === true && typeof value === 'string' ? decoded(value) : value
+    return asWritten(rule, this.#at(rule.source))
   }
 
   #at(source: Source): Value | undefined {
@@ -218,6 +228,11 @@ const byRank = (a: Rule, b: Rule): number => a.rank - b.rank
 
 function own(object: unknown, key: string): unknown {
   return isObject(object) && Object.hasOwn(object, key) ? object[key] : undefined
+}
+
+/** The value of a place whose dialect may write every value as JSON. */
+export function asWritten(rule: Rule, value: Value | undefined): Value | undefined {
+  return rule.dialect?.jsonValues === true && typeof value === 'string' ? decoded(value) : value
 }
 
 /** A value that was written as JSON; a text that is none stays what it is. */

@@ -1,4 +1,5 @@
 // A span while its batch is being read: what it says alone, and what its neighbours add.
+import type { Span } from '#proto/otlp/span.ts'
 import type { Said } from './content.ts'
 import type { Belonging } from './conversation.ts'
 import type { Facts } from './facts.ts'
@@ -18,11 +19,10 @@ export interface Lent {
   readonly agent: boolean
 }
 
-/** One span of a batch. Fields that neighbours decide are filled in later. */
-export interface SpanReading {
-  readonly facts: Facts
+/** What neighbours look at in a span, and what they decide about it. */
+export interface Neighbour {
+  readonly facts: Pick<Facts, 'dialects' | 'has' | 'text'> & { readonly span: Pick<Span, 'name' | 'spanId' | 'start'> }
   kind: SpanKind
-  readonly belonging: Belonging
   model: string
   provider: string
   reported: Reported | null
@@ -36,13 +36,20 @@ export interface SpanReading {
   sameAs: string
 }
 
+/** One span of a batch. Fields that neighbours decide are filled in later. */
+export interface SpanReading extends Neighbour {
+  readonly facts: Facts
+  readonly belonging: Belonging
+}
+
 /** Gives a span the text of another. The messages themselves stay with the span that had them, a body of its own with it. */
-export function lend(to: SpanReading, side: 'input' | 'output', from: SpanReading, agent = false): void {
+export function lend(to: Neighbour, side: 'input' | 'output', from: Neighbour, agent = false): void {
   const said = from[side]
   if (said === null) return
   const { spanId } = from.facts.span
   to.lent[side] = { said, spanId, agent }
   const own = to[side]
   const structure = own === null ? null : (own.structure ?? { key: own.from, json: own.text })
-  to[side] = { ...said, structure, from: `${said.from} of span ${spanId}` }
+  const origin = `${said.from} of span ${spanId}`
+  to[side] = said.lent?.(structure, origin) ?? { ...said, structure, from: origin }
 }

@@ -16,7 +16,7 @@ const LISTED = 20
 /** Units of the JSON of events or of links. */
 const RECORD_UNITS = 16_000
 
-const spanKindNames = ['', '', 'server', 'client', 'producer', 'consumer']
+export const spanKindNames = ['', '', 'server', 'client', 'producer', 'consumer']
 
 /** The metadata of a span's event, and what became of the attributes that went into no field. */
 export interface Kept {
@@ -47,11 +47,14 @@ export function spanMetadata(reading: SpanReading): Kept {
   if (span.traceState !== '') metadata.note('trace_state', span.traceState)
   noteNeighbours(metadata, reading)
   noteRecords(metadata, span)
-  if (omitted.length > 0) {
-    const more = omitted.length > LISTED ? ` and ${omitted.length - LISTED} more` : ''
-    metadata.note('omitted', `${omitted.slice(0, LISTED).join(', ')}${more}`)
-  }
+  if (omitted.length > 0) metadata.note('omitted', omittedText(omitted))
   return { metadata, omitted }
+}
+
+/** The remark about attributes that were left out. */
+export function omittedText(omitted: readonly string[]): string {
+  const more = omitted.length > LISTED ? ` and ${omitted.length - LISTED} more` : ''
+  return `${omitted.slice(0, LISTED).join(', ')}${more}`
 }
 
 type Entries = readonly (readonly [name: string, text: string])[]
@@ -68,11 +71,13 @@ function remembered<T extends object>(make: (shared: T) => Entries): (shared: T)
   }
 }
 
-const entriesOfResource = remembered(({ attributes }: Resource) =>
+/** What a resource adds to the metadata of each of its spans. */
+export const entriesOfResource = remembered(({ attributes }: Resource) =>
   [...attributes].map(([key, value]) => readyEntry(`resource.${key}`, value)),
 )
 
-const entriesOfScope = remembered(({ name, version, attributes }: Scope) => [
+/** What a scope adds. */
+export const entriesOfScope = remembered(({ name, version, attributes }: Scope) => [
   ...(name === '' ? [] : [readyEntry('otel.scope.name', name)]),
   ...(version === '' ? [] : [readyEntry('otel.scope.version', version)]),
   ...[...attributes].map(([key, value]) => readyEntry(`otel.scope.${key}`, value)),

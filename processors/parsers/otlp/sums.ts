@@ -10,7 +10,7 @@
 // Spans end, and arrive, before their parents, mostly within one batch of an exporter: what is below a span stands beside it. Where
 // an exporter sends every span alone, rule 2 keeps a sum that the calls counted already, for frameworks that no dialect knows; such
 // rows say `parley.usage: own`, and reads of a conversation leave out agents whose trace has model calls with usage.
-import type { Counting, SpanReading } from './reading.ts'
+import type { Counting, Neighbour } from './reading.ts'
 import type { Family } from './tree.ts'
 
 const CLEAN = 1
@@ -19,14 +19,14 @@ const EMBEDDED = 4
 
 /** Decides for every span of a batch; see above. */
 export function countUsage(families: readonly Family[]): void {
-  const marks = new Map<SpanReading, number>()
+  const marks = new Map<Neighbour, number>()
   for (const family of families) {
     if (family.reading.reported !== null && verdictAlone(family.reading) === 'eligible') mark(family, marks)
   }
   for (const { reading } of families) reading.counting = countingOf(reading, marks.get(reading) ?? 0)
 }
 
-function verdictAlone({ kind, facts, sameAs }: SpanReading): 'eligible' | Counting {
+function verdictAlone({ kind, facts, sameAs }: Neighbour): 'eligible' | Counting {
   if (sameAs !== '') return 'same call'
   if (facts.dialects.some(dialect => dialect.usageOnAgents === true)) {
     return kind.kind === 'agent' ? 'eligible' : 'a step'
@@ -39,7 +39,7 @@ function verdictAlone({ kind, facts, sameAs }: SpanReading): 'eligible' | Counti
 }
 
 /** Tells every span above that one below it counts. */
-function mark(family: Family, marks: Map<SpanReading, number>): void {
+function mark(family: Family, marks: Map<Neighbour, number>): void {
   let state = family.reading.kind.type === 'embedding' ? EMBEDDED : CLEAN
   for (let above = family.parent; above !== null; above = above.parent) {
     const before = marks.get(above.reading) ?? 0
@@ -50,7 +50,7 @@ function mark(family: Family, marks: Map<SpanReading, number>): void {
   }
 }
 
-function countingOf(reading: SpanReading, marks: number): Counting {
+function countingOf(reading: Neighbour, marks: number): Counting {
   const { reported, kind, facts } = reading
   if (reported === null) return 'none'
   const verdict = verdictAlone(reading)

@@ -3,7 +3,7 @@
 // calls came in another batch is stored without text; query/reads/lenders.ts finds it when it is shown.
 import { nanosBetween } from '#proto/time.ts'
 import type { Said } from './content.ts'
-import { lend, type SpanReading } from './reading.ts'
+import { lend, type Neighbour } from './reading.ts'
 import type { Family } from './tree.ts'
 
 interface Ends {
@@ -22,7 +22,7 @@ export function lendTexts(families: readonly Family[]): void {
 const isSilent = (said: Said | null): boolean => said === null || !said.words
 
 function lendToAgents(families: readonly Family[]): void {
-  const silent = new Map<SpanReading, Ends>()
+  const silent = new Map<Neighbour, Ends>()
   for (const { reading } of families) {
     if (reading.kind.kind === 'agent' && (isSilent(reading.input) || isSilent(reading.output))) {
       silent.set(reading, { first: null, last: null })

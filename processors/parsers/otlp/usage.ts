@@ -7,8 +7,8 @@ import type { Usage } from '../rows.ts'
 import type { CacheRule, Dialect, Field } from './dialect.ts'
 import type { Facts, Found } from './facts.ts'
 
-const asTokens = (value: Value): number | null => tokensOf(value)
-const asDollars = (value: Value): number | null => nanoDollarsOf(value)
+export const asTokens = (value: Value): number | null => tokensOf(value)
+export const asDollars = (value: Value): number | null => nanoDollarsOf(value)
 
 /** What a span reports, and the fields it took it from. */
 export interface Reported {
@@ -31,22 +31,56 @@ export function reportedBy(facts: Facts, model: string): Reported | null {
   const reasoning = read('reasoning_tokens')?.value ?? null
   const cost = costOf(facts, read)
   if (fields.length === 0) return null
-  const apart = beyondTotal(facts, input, output)
-  const cached = (cacheRead ?? 0) + (cacheWrite ?? 0)
-  const outputTokens = output?.value ?? null
-  const thinksApart = output !== null && isApart(output.rule.dialect?.outputExcludesReasoning, apart)
-  const usage: Usage = {
-    // Read as tokens again: the sum of two counts may be more than a count can be.
-    inputTokens:
-      input === null ? null : tokensOf(input.value + (excludesCache(facts, input, cached, model, apart) ? cached : 0)),
-    outputTokens: outputTokens === null ? null : tokensOf(outputTokens + (thinksApart ? (reasoning ?? 0) : 0)),
+  const sent: Usage = {
+    inputTokens: input?.value ?? null,
+    outputTokens: output?.value ?? null,
     cacheReadTokens: cacheRead,
     cacheWriteTokens: cacheWrite,
-    reasoningTokens:
-      reasoning === null || outputTokens === null || thinksApart ? reasoning : Math.min(reasoning, outputTokens),
+    reasoningTokens: reasoning,
     costNanos: cost,
   }
-  return { usage, fields }
+  return { usage: wholeUsage(sent, conventionOf(facts, input, output, model)), fields }
+}
+
+/** By which convention counts were sent; the same for all spans whose counts stand in the same places. */
+export interface CountingConvention {
+  /** Cached tokens are not among the input, however few they are. */
+  readonly cacheApart: boolean
+  /** Reasoning is not among the output. */
+  readonly thinksApart: boolean
+}
+
+/** The convention of the places where input and output were found. */
+export function conventionOf(
+  facts: Facts,
+  input: Found<number> | null,
+  output: Found<number> | null,
+  model: string,
+): CountingConvention {
+  const apart = beyondTotal(facts, input, output)
+  return {
+    cacheApart: input !== null && excludesCache(facts, input, model, apart),
+    thinksApart: output !== null && isApart(output.rule.dialect?.outputExcludesReasoning, apart),
+  }
+}
+
+/** Counts as they were sent -> with the parts that belong to them. */
+export function wholeUsage(sent: Usage, { cacheApart, thinksApart }: CountingConvention): Usage {
+  const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, reasoningTokens, costNanos } = sent
+  const cached = (cacheReadTokens ?? 0) + (cacheWriteTokens ?? 0)
+  return {
+    // Read as tokens again: the sum of two counts may be more than a count can be. More cached tokens than input cannot be among it.
+    inputTokens:
+      inputTokens === null ? null : tokensOf(inputTokens + (cacheApart || cached > inputTokens ? cached : 0)),
+    outputTokens: outputTokens === null ? null : tokensOf(outputTokens + (thinksApart ? (reasoningTokens ?? 0) : 0)),
+    cacheReadTokens,
+    cacheWriteTokens,
+    reasoningTokens:
+      reasoningTokens === null || outputTokens === null || thinksApart
+        ? reasoningTokens
+        : Math.min(reasoningTokens, outputTokens),
+    costNanos,
+  }
 }
 
 /** Marks the attributes of counted usage as used up: what does not count stays in the metadata. */
@@ -63,12 +97,11 @@ function costOf(_facts: Facts, read: (field: Field) => Found<number> | null): nu
 const nativeAnthropic = /^(?:claude|anthropic\.|us\.|eu\.|apac\.|global\.)/
 
 /**
- * By convention cached tokens are part of the input. They are not where the framework says so, where there are more of them than
- * input, and where the parts add up to the total only with them.
+ * By convention cached tokens are part of the input. They are not where the framework says so, and where the parts add up to the total
+ * only with them.
  */
-function excludesCache(facts: Facts, input: Found<number>, cached: number, model: string, apart: boolean): boolean {
-  if (cached === 0) return false
-  if (cached > input.value || isApart(input.rule.dialect?.inputExcludesCache, apart)) return true
+function excludesCache(facts: Facts, input: Found<number>, model: string, apart: boolean): boolean {
+  if (isApart(input.rule.dialect?.inputExcludesCache, apart)) return true
   const passed = (dialect: Dialect): boolean => dialect.inputExcludesCache === 'anthropic models'
   return facts.dialects.some(passed) && nativeAnthropic.test(model) && !model.includes('/')
 }

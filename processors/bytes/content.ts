@@ -1,0 +1,150 @@
+// Input and output of a span in bytes. A text that is shown as it was sent stays where it is; what has to be taken apart becomes a
+// string and is read as everywhere (parsers/otlp/content.ts).
+import { decodeValue } from '#proto/otlp/decode-protobuf.ts'
+import type { Value } from '#proto/otlp/span.ts'
+import { isTrusted } from '../parsers/otlp/accept.ts'
+import type { Said } from '../parsers/otlp/content.ts'
+import { asWritten } from '../parsers/otlp/facts.ts'
+import { readFamily } from '../parsers/otlp/families.ts'
+import { doubleOf } from './likeness.ts'
+import type { ContentPlace, ContentPlan, Plan } from './plan.ts'
+import { A, ATTRIBUTE_INTS, Kind } from './spans.ts'
+import { isText } from './suspicion.ts'
+
+/** A text that stands in a body. Precondition: the bytes are UTF-8. */
+export class Excerpt implements Said {
+  readonly bytes: Buffer
+  readonly start: number
+  readonly end: number
+  readonly structure: Said['structure']
+  readonly from: string
+  readonly words: boolean
+
+  constructor(bytes: Buffer, start: number, end: number, from: string, words: boolean, structure: Said['structure']) {
+    this.bytes = bytes
+    this.start = start
+    this.end = end
+    this.structure = structure
+    this.from = from
+    this.words = words
+  }
+
+  get text(): string {
+    return this.bytes.toString('utf8', this.start, this.end)
+  }
+
+  lent(structure: Said['structure'], from: string): Said {
+    return new Excerpt(this.bytes, this.start, this.end, from, this.words, structure)
+  }
+}
+
+/** The attributes of one span. `first`: where the first of them stands in `data`. */
+export interface Attributes {
+  readonly data: Int32Array
+  readonly first: number
+  readonly bytes: Buffer
+}
+
+/** The value of an attribute, as everybody else sees it. */
+export function valueAt({ data, first, bytes }: Attributes, position: number): Value {
+  const at = (first + position) * ATTRIBUTE_INTS
+  const x = data[at + A.x] as number
+  const y = data[at + A.y] as number
+  switch (data[at + A.kind]) {
+    case Kind.text:
+      return bytes.toString('utf8', x, y)
+    case Kind.bool:
+      return x !== 0
+    case Kind.int:
+      return intOf(x, y)
+    case Kind.double:
+      return doubleOf(x, y)
+    case Kind.structure:
+      return decodeValue(bytes, x, y)
+    default:
+      return null
+  }
+}
+
+/** A signed 64-bit integer: a number where that is exact, else its digits. */
+export function intOf(low: number, high: number): Value {
+  const number = high * 0x1_0000_0000 + (low >>> 0)
+  if (Number.isSafeInteger(number)) return number
+  return BigInt.asIntN(64, (BigInt(high) << 32n) | BigInt(low >>> 0)).toString()
+}
+
+/** The place that `take` found; -1 = none. */
+export let taken = -1
+
+/** What the first place says that says anything; see `taken`. */
+export function take(plan: Plan, side: 'input' | 'output', attributes: Attributes): Said | null {
+  const content = plan[side]
+  for (let i = 0; i < content.places.length; i++) {
+    const said = saidAt(plan, content, content.places[i] as ContentPlace, attributes)
+    if (said === null) continue
+    taken = i
+    return said
+  }
+  taken = -1
+  return null
+}
+
+function saidAt(plan: Plan, { accept }: ContentPlan, place: ContentPlace, attributes: Attributes): Said | null {
+  const { rule, at, fixed, family } = place
+  if (fixed !== null) return fixed
+  if (family !== null) {
+    const source = rule.source as { readonly family: string }
+    const members = new Map(
+      family.map(member => [(plan.keys[member] as { key: string }).key, valueAt(attributes, member)] as const),
+    )
+    const messages = readFamily(members, source.family)?.messages as Value | undefined
+    return messages === undefined ? null : accept(messages, rule)
+  }
+  const row = (attributes.first + at) * ATTRIBUTE_INTS
+  if (attributes.data[row + A.kind] === Kind.text) {
+    const x = attributes.data[row + A.x] as number
+    const y = attributes.data[row + A.y] as number
+    const words = asSent(plan, place, attributes.bytes, x, y)
+    if (words !== null) return new Excerpt(attributes.bytes, x, y, rule.label, words, null)
+  }
+  const held = asWritten(rule, valueAt(attributes, at)) ?? null
+  return held === null ? null : accept(held, rule)
+}
+
+const [QUOTE, LIST, OBJECT] = [0x22, 0x5b, 0x7b]
+/** First characters of texts that mean "no value": `_`, `<`, `N`, `n`, `u`; lists and objects are told apart before. */
+const VAGUE: ReadonlySet<number> = new Set([0x5f, 0x3c, 0x4e, 0x6e, 0x75])
+/** No text that means "no value" is longer. */
+const VAGUE_BYTES = 96
+
+/**
+ * Whether a text is words, when it is shown as it was sent without any doubt; null = it has to be looked at. That a place shows its texts
+ * as they are, its rule says; elsewhere they are unless they may be JSON.
+ */
+function asSent(plan: Plan, { rule }: ContentPlace, bytes: Buffer, from: number, to: number): boolean | null {
+  const first = bytes[from] as number
+  if (first < 0x21 || first > 0x7e || rule.dialect?.jsonValues === true) return null
+  const { source } = rule
+  if (typeof source === 'object' && 'values' in source) return null
+  const verbatim = typeof source === 'object' && 'sent' in source
+  const ofTool = plan.kind.kind === 'tool'
+  const json = first === QUOTE || first === LIST || first === OBJECT
+  const whole = verbatim || (ofTool && (isTrusted(rule) || !plan.wrapsTools))
+  if (json && !whole) return null
+  if (!isTrusted(rule)) {
+    if (first === LIST || ((first === OBJECT || VAGUE.has(first)) && to - from <= VAGUE_BYTES)) return null
+  }
+  if (!whole && !ofTool && mayBePrinted(bytes, from, to)) return null
+  return isText(bytes, from, to) ? true : null
+}
+
+/** True for what begins like a printed object: `Name(`. */
+function mayBePrinted(bytes: Buffer, from: number, to: number): boolean {
+  const first = bytes[from] as number
+  if (first < 0x41 || first > 0x5a) return false
+  for (let i = from + 1; i < to; i++) {
+    const letter = (bytes[i] as number) | 32
+    if (letter < 97 || letter > 122) return bytes[i] === 0x28
+  }
+  return false
+}

@@ -1,0 +1,144 @@
+// A settled span that was read by its plan -> what is still open before it can be written: usage, price, metadata. null for one whose
+// row needs something cut, clamped or merged: the way of objects does that.
+import { clamp, nanosBetween } from '#proto/time.ts'
+import type { FrameContext } from '../outcome.ts'
+import { type Costing, costBits, costingOf, costNote } from '../parsers/cost.ts'
+import { METADATA_BOUNDS } from '../parsers/metadata.ts'
+import { structureKey } from '../parsers/otlp/content.ts'
+import type { Counting } from '../parsers/otlp/reading.ts'
+import { NO_USAGE, type Usage } from '../parsers/rows.ts'
+import { type Variant, variantOf } from './metadata.ts'
+import type { ContentPlan, Plan } from './plan.ts'
+import type { ByteReading } from './reading.ts'
+import { A, ATTRIBUTE_INTS, Kind, S } from './spans.ts'
+import { Look, lookAt } from './suspicion.ts'
+
+/** What a span's row needs besides its plan. */
+export interface Finished {
+  readonly variant: Variant
+  readonly usage: Usage
+  readonly costBits: number
+  readonly costNanos: number
+  /** Remark about the price: key and text; null = none. */
+  readonly note: readonly [key: string, text: string] | null
+  /** Reason why there is no price, as it is counted; '' = there is one, or nothing to be priced. */
+  readonly unpriced: string
+}
+
+/** Longest text that may become longer while it is masked: it stays within what metadata holds. */
+const MASKED_BYTES = 2_000
+/** Bytes of structures: their JSON is at most six times as long, and some. */
+const STRUCTURE_BYTES = 1_000
+const STRUCTURE_UNITS = 65_536
+
+/** Finishes a span; see above. */
+export function finish(reading: ByteReading, context: FrameContext): Finished | null {
+  const plan = reading.plan as Plan
+  if (!isTimely(reading, context) || reading.model.length > 256 || reading.provider.length > 256) return null
+  if ((reading.failure?.type.length ?? 0) > 256) return null
+  const counts = reading.reported !== null && (reading.counting === 'counted' || reading.counting === 'own')
+  const variant = variantFor(reading, plan, counts)
+  if (variant === null || !isRoomy(reading, plan, variant)) return null
+  const usage = counts ? (reading.reported?.usage ?? NO_USAGE) : NO_USAGE
+  const costing = costingFor(reading, plan, usage, context)
+  const note = costNote(costing)
+  return {
+    ...{ variant, usage, note, costBits: costBits(costing) },
+    costNanos: 'costNanos' in costing ? costing.costNanos : 0,
+    unpriced: costing.is === 'invalid' ? 'invalid' : costing.is === 'unpriced' ? costing.why : '',
+  }
+}
+
+const NONE: Costing = { is: 'none' }
+
+function costingFor({ model, provider }: ByteReading, { billing }: Plan, usage: Usage, context: FrameContext): Costing {
+  return usage === NO_USAGE ? NONE : costingOf({ model, provider, usage, billing }, context.pricing)
+}
+
+/** True for times that are stored as they were sent. */
+function isTimely(reading: ByteReading, { receivedAtMs }: FrameContext): boolean {
+  const start = reading.start
+  const end = reading.time(S.endLow)
+  const at = start ?? end
+  if (at === null || clamp(at, receivedAtMs) !== at) return false
+  return start === null || end === null || nanosBetween(start, end) >= 0
+}
+
+const countings: readonly Counting[] = [
+  ...(['counted', 'own', 'repeated below', 'repeated always', 'a step', 'same call', 'none'] as const),
+]
+
+/** The metadata of the span, by what was decided about it. */
+function variantFor(reading: ByteReading, plan: Plan, counts: boolean): Variant | null {
+  const { input, output, lent, inputPlace, outputPlace } = reading
+  const inputKey = input?.structure?.key ?? ''
+  const outputKey = output?.structure?.key ?? ''
+  if (!isOwnKey(plan.input, inputPlace, inputKey) || !isOwnKey(plan.output, outputPlace, outputKey)) return null
+  const ownInput = input !== null && lent.input === null
+  const ownOutput = output !== null && lent.output === null
+  const bits =
+    (ownInput ? 1 : 0) |
+    (ownOutput ? 2 : 0) |
+    (counts ? 4 : 0) |
+    (inputKey === '' ? 0 : 8) |
+    (outputKey === '' ? 0 : 16) |
+    (countings.indexOf(reading.counting) << 5)
+  const key = ((inputPlace + 1) * 64 + outputPlace + 1) * 256 + bits
+  const known = plan.variants.get(key)
+  if (known !== undefined) return known
+  const decided = { input: inputPlace, output: outputPlace, ownInput, ownOutput, counts, inputKey, outputKey }
+  const made = variantOf(plan, { ...decided, counting: reading.counting })
+  plan.variants.set(key, made)
+  return made
+}
+
+/** True when messages are kept under the key of the place they stand in, or not at all. */
+function isOwnKey({ places }: ContentPlan, place: number, key: string): boolean {
+  const rule = places[place]?.rule
+  return key === '' || (rule !== undefined && structureKey(rule) === key)
+}
+
+/** True when nothing of the metadata has to be cut. */
+function isRoomy(reading: ByteReading, plan: Plan, { entries, fixedUnits }: Variant): boolean {
+  const { data, first, bytes } = reading
+  let units = fixedUnits
+  for (const { at, side } of entries) {
+    if (side !== null) {
+      const length = reading[side]?.structure?.json.length ?? 0
+      if (length > MASKED_BYTES && (length > STRUCTURE_UNITS || !isCopied(reading, plan, side))) return false
+      units += length > MASKED_BYTES ? length : 8 * length
+    } else if (at >= 0) {
+      const row = (first + at) * ATTRIBUTE_INTS
+      const kind = data[row + A.kind] as number
+      if (kind !== Kind.text && kind !== Kind.structure) continue
+      const [from, to] = [data[row + A.x] as number, data[row + A.y] as number]
+      const length = to - from
+      units += 8 * length
+      if (kind === Kind.structure) {
+        if (length > STRUCTURE_BYTES) return false
+      } else if (length > MASKED_BYTES) {
+        if (length > METADATA_BOUNDS.valueUnits || (lookAt(bytes, from, to) & Look.suspicious) !== 0) return false
+      }
+    }
+  }
+  return units <= METADATA_BOUNDS.totalUnits
+}
+
+/** True when the messages of a side are an attribute as it was sent, in which nothing has to be masked. */
+function isCopied(reading: ByteReading, plan: Plan, side: 'input' | 'output'): boolean {
+  const at = structureAt(reading, plan, side)
+  if (at < 0) return false
+  const row = (reading.first + at) * ATTRIBUTE_INTS
+  return (
+    (lookAt(reading.bytes, reading.data[row + A.x] as number, reading.data[row + A.y] as number) & Look.suspicious) ===
+    0
+  )
+}
+
+/** The attribute that the messages of a side are, as it was sent; -1 when they are something else. */
+export function structureAt(reading: ByteReading, plan: Plan, side: 'input' | 'output'): number {
+  if (reading.lent[side] !== null) return -1
+  const place = plan[side].places[side === 'input' ? reading.inputPlace : reading.outputPlace]
+  if (place === undefined || place.at < 0 || place.rule.dialect?.jsonValues === true) return -1
+  return reading.data[(reading.first + place.at) * ATTRIBUTE_INTS + A.kind] === Kind.text ? place.at : -1
+}

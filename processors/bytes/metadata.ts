@@ -1,0 +1,159 @@
+// The metadata of spans of one likeness, as steps: under which keys, in which order, and which of the texts stand in the span itself.
+// It says what parsers/otlp/span-metadata.ts would say; what that would have to cut or merge is left to it.
+import { isObject, readJsonText } from '#proto/json.ts'
+import type { Resource } from '#proto/otlp/span.ts'
+import { METADATA_BOUNDS, OWN_PREFIX, readyEntry } from '../parsers/metadata.ts'
+import { Bulk } from '../parsers/otlp/keys.ts'
+import type { Counting } from '../parsers/otlp/reading.ts'
+import { entriesOfResource, entriesOfScope, omittedText, spanKindNames } from '../parsers/otlp/span-metadata.ts'
+import type { Plan } from './plan.ts'
+import { isName, isSecret } from './vocabulary.ts'
+
+/** One entry. `at`: the attribute whose text it has; `side`: the messages of that side; else `text`. */
+export interface Step {
+  readonly name: string
+  readonly at: number
+  readonly side: 'input' | 'output' | null
+  readonly text: string
+  /** What stands there is masked whatever it is. */
+  readonly secret: boolean
+}
+
+/** The metadata of spans of which the same was decided. */
+export interface Variant {
+  readonly entries: readonly Step[]
+  /** Remarks that are always the same, before and after those of the neighbours. */
+  readonly before: readonly Step[]
+  readonly after: readonly Step[]
+  /** Units of everything that does not stand in the span. */
+  readonly fixedUnits: number
+  /** Carried attributes about the conversation, by position and name. */
+  readonly attached: readonly (readonly [at: number, name: string])[]
+  /** Equal for variants that reveal the same by the same session and user. */
+  readonly reveals: object
+}
+
+/** What was decided about a span beyond its plan. */
+export interface Decided {
+  /** The place that was taken, and whether the span has a text of its own there; -1 = none. */
+  readonly input: number
+  readonly output: number
+  readonly ownInput: boolean
+  readonly ownOutput: boolean
+  readonly counts: boolean
+  /** Key of the messages kept beside a text; '' = none. */
+  readonly inputKey: string
+  readonly outputKey: string
+  readonly counting: Counting
+}
+
+type Put = (name: string, at: number, text?: string, side?: Step['side']) => void
+
+/** The steps of a variant; null when they are not simple. */
+export function variantOf(plan: Plan, decided: Decided): Variant | null {
+  const used = usedBy(plan, decided)
+  const steps = new Map<string, Step>()
+  const put: Put = (name, at, text = '', side = null) => {
+    steps.set(name, { name, at, side, text, secret: (at >= 0 || side !== null) && isSecret(name) })
+  }
+  const omitted: string[] = []
+  const dull = Bulk.always | (decided.ownInput ? Bulk.input : 0) | (decided.ownOutput ? Bulk.output : 0)
+  let carried = false
+  for (const [at, { key, facts }] of plan.keys.entries()) {
+    if (used.has(at)) continue
+    if ((facts.bulk & dull) !== 0) omitted.push(key)
+    else if (key === 'metadata') {
+      if (!putObject(plan, steps, at, put)) return null
+    } else if (facts.carried === null) put(key, at)
+    else carried = true
+  }
+  const attached = putCarried(plan, used, name => (carried ? steps.has(name) : null), put)
+  if (decided.inputKey !== '') put(decided.inputKey, -1, '', 'input')
+  if (decided.outputKey !== '') put(decided.outputKey, -1, '', 'output')
+  for (const [name, text] of entriesOfResource(plan.resource)) if (!steps.has(name)) put(name, -1, text)
+  for (const [name, text] of entriesOfScope(plan.scope)) if (!steps.has(name)) put(name, -1, text)
+  const entries = [...steps.values()]
+  if (!entries.every(({ name }) => isName(name)) || entries.length > METADATA_BOUNDS.keys / 2) return null
+  if (entries.some(({ text }) => text.length > METADATA_BOUNDS.valueUnits)) return null
+  const before = remarksOf(plan, decided)
+  const after = omitted.length === 0 ? [] : [remark('omitted', omittedText(omitted))]
+  const fixedUnits = entries.reduce((n, { name, text }) => n + name.length + text.length, 0)
+  const plain = attached.length === 0 && plan.traits.length === 0
+  return { entries, before, after, attached, fixedUnits, reveals: plain ? plainReveals(plan) : {} }
+}
+
+const plainly = new WeakMap<Resource, Map<string, object>>()
+
+/** What spans reveal that say nothing but session and user. */
+function plainReveals({ resource, email }: Plan): object {
+  const known = plainly.get(resource) ?? new Map<string, object>()
+  plainly.set(resource, known)
+  const found = known.get(email) ?? {}
+  known.set(email, found)
+  return found
+}
+
+/** After the others, so that a key the span has itself is not overwritten. Returns those that tell about the conversation. */
+function putCarried(
+  { keys }: Plan,
+  used: ReadonlySet<number>,
+  isTaken: (name: string) => boolean | null,
+  put: Put,
+): (readonly [number, string])[] {
+  const attached: (readonly [number, string])[] = []
+  for (const [at, { key, facts }] of keys.entries()) {
+    const name = facts.carried
+    if (name === null || used.has(at)) continue
+    if (!facts.ofSpan) attached.push([at, name])
+    const taken = isTaken(name)
+    if (taken !== null) put(taken ? key : name, at)
+  }
+  return attached
+}
+
+/** Attributes that went into a field, by position. */
+function usedBy({ used: taken, usage, input, output, positions }: Plan, decided: Decided): Set<number> {
+  const used = new Set<number>()
+  const use = (key: string): void => {
+    const at = positions.get(key)
+    if (at !== undefined) used.add(at)
+  }
+  for (const key of taken) use(key)
+  for (const place of [input.places[decided.input], output.places[decided.output]]) {
+    if (place === undefined) continue
+    for (const at of place.family ?? []) used.add(at)
+    if (place.at >= 0) used.add(place.at)
+  }
+  if (!decided.counts) return used
+  for (const amount of usage?.amounts ?? []) if (typeof amount?.rule.source === 'string') use(amount.rule.source)
+  return used
+}
+
+/** `metadata` that holds an object is merged key by key; false when that is not simple. */
+function putObject({ metadata: value }: Plan, steps: ReadonlyMap<string, Step>, at: number, put: Put): boolean {
+  const object = typeof value === 'string' ? readJsonText(value) : value
+  if (!isObject(object)) {
+    put('metadata', at)
+    return true
+  }
+  for (const key of Object.keys(object)) {
+    const [name, text] = readyEntry(key, object[key])
+    if (name !== key) return false
+    if (!steps.has(key)) put(name, -1, text)
+  }
+  return true
+}
+
+function remarksOf({ kind, name, spanKind, statusCode }: Plan, { counting }: Decided): Step[] {
+  const remarks: Step[] = []
+  if (kind.name !== name && name !== '') remarks.push(remark('span_name', name))
+  const word = spanKindNames[spanKind] ?? ''
+  if (word !== '') remarks.push(remark('span_kind', word))
+  if (statusCode === 1) remarks.push(remark('status', 'ok'))
+  if (counting !== 'none' && counting !== 'counted') remarks.push(remark('usage', counting))
+  return remarks
+}
+
+function remark(name: string, text: string): Step {
+  return { name: OWN_PREFIX + name, at: -1, side: null, text, secret: false }
+}

@@ -1,0 +1,164 @@
+// Spans read from bytes give the blocks that the way of objects gives, to the byte: all recordings, the same with other values in the
+// places that plans leave open, and bodies that nobody would send. Seeds are fixed; the number of cases, and another seed, may be given
+// as arguments (a hundred thousand take some minutes).
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { EnvelopeWriter, FrameEncoding, FrameKind } from '#proto/envelope.ts'
+import { uuidBytes } from '#proto/ids.ts'
+import type { JsonObject } from '#proto/json.ts'
+import { protobufBytes, request, span } from '#proto/otlp/fixture.ts'
+import { encodeRange, type Parsers, parseRange } from '../block.ts'
+import { createEncoder } from '../encoder.ts'
+import { mutated, type Random, randomOf } from '../parsers/fixture-odd.ts'
+import { createReadings } from '../readings.ts'
+import { parsers } from '../registry.ts'
+import { A, ATTRIBUTE_INTS, Kind, S, SPAN_INTS, SpanTable } from './spans.ts'
+
+const CASES = Number(process.argv[2] ?? 400)
+const SEED = Number(process.argv[3] ?? 0)
+
+const readings = createReadings(
+  {
+    version: 'test',
+    entries: [
+      { model: 'gpt-4o', provider: 'openai', version: '1', source: 'test', prices: { input: 2.5, output: 10 } },
+    ],
+  },
+  { readings: () => new Map(), readingOf: () => undefined, onReading: () => () => {} },
+).now()
+
+const { packTraces: _, openBodies: __, ...objects } = parsers
+
+/** Everything that a body becomes, as text, and how its spans were read. */
+function become(body: Uint8Array, use: Parsers): { all: string; spans: number; objects: number } {
+  const writer = new EnvelopeWriter(8 * 1024 * 1024)
+  const organization = uuidBytes('11111111-1111-4111-8111-111111111111')
+  writer.append(FrameKind.otlp, FrameEncoding.protobuf, organization, 1_790_000_000_000, null, body)
+  const bytes = writer.finish().slice()
+  const one = { bytes, ends: Float64Array.of(bytes.length), sequences: Float64Array.of(7) }
+  const input = { ...one, partition: 1, generation: 2, classes: {}, reading: readings, dead: [], scope: {} }
+  const parsed = parseRange(input, use, () => {})
+  const blocks = encodeRange(parsed, input, [], createEncoder())
+  const made = blocks.map(block => [block.table, block.month, block.rows, block.checksum])
+  const { prints, loose, unpriced, units, dead } = parsed
+  const all = JSON.stringify([made, Buffer.from(prints.list).toString('hex'), loose, unpriced, units.length, dead])
+  return { all, spans: units.length, objects: Object.values(parsed.fallbacks).reduce((a, b) => a + b, 0) }
+}
+
+const folder = join(import.meta.dirname, '../parsers/otlp/recorded/fixtures')
+const recordings = readdirSync(folder).map(name => ({ name, body: readFileSync(join(folder, name, 'traces.bin')) }))
+
+const PIECES = [
+  '"',
+  '{',
+  '[',
+  ' ',
+  'null',
+  'N/A',
+  'token',
+  'api_key',
+  'Bearer abcdefgh1',
+  'é',
+  '\u{1f600}',
+  '\u2028',
+  'none',
+  '7',
+]
+
+/** The same body with other bytes in some texts, numbers, times and ids. Its lengths, and so its form, stay. */
+function revalued(body: Uint8Array, random: Random): Uint8Array {
+  const bytes = Buffer.from(body)
+  const table = new SpanTable()
+  table.read(bytes, { resource: () => 0, scope: () => 0 })
+  for (let i = 0; i < table.attributes.length; i += ATTRIBUTE_INTS) {
+    const at = (field: number): number => table.attributes.data[i + field] as number
+    if (at(A.kind) !== Kind.text || random(6) !== 0 || at(A.x) === at(A.y)) continue
+    const place = at(A.x) + (random(2) === 0 ? 0 : random(at(A.y) - at(A.x)))
+    const piece = random(12) === 0 ? Buffer.from([random(256)]) : Buffer.from(PIECES[random(PIECES.length)] as string)
+    piece.copy(bytes, place, 0, Math.min(piece.length, at(A.y) - place))
+  }
+  for (let i = 0; i < table.spans.length; i += SPAN_INTS) {
+    const at = (field: number): number => table.spans.data[i + field] as number
+    if (random(4) === 0) bytes[at(S.id) + random(8)] = random(256)
+    if (random(8) === 0 && at(S.parent) >= 0) bytes[at(S.parent) + random(8)] = random(256)
+    if (random(8) === 0) bytes[at(S.trace) + random(16)] = random(256)
+  }
+  return bytes
+}
+
+t.test('every recording becomes the same blocks', async t => {
+  let spans = 0
+  let left = 0
+  for (const { name, body } of recordings) {
+    const expected = become(body, objects).all
+    for (const round of ['new', 'planned', 'known']) {
+      const made = become(body, parsers)
+      if (made.all !== expected) t.fail(`${name}, ${round}`)
+      if (round !== 'known') continue
+      spans += made.spans
+      left += made.objects
+    }
+  }
+  t.ok(left < spans / 4, `${left} of ${spans} spans were read the way of objects`)
+})
+
+t.test('plans hold for spans with other values', async t => {
+  const random = randomOf(SEED + 1)
+  let planned = 0
+  for (let i = 0; i < CASES; i++) {
+    const { name, body } = recordings[random(recordings.length)] as (typeof recordings)[number]
+    const odd = revalued(body, random)
+    const made = become(odd, parsers)
+    if (made.all !== become(odd, objects).all) return t.fail(`case ${i}: ${name}`)
+    planned += made.spans - made.objects
+  }
+  t.ok(planned > CASES, `${planned} spans were read by plans`)
+})
+
+t.test('bodies that nobody would send', async t => {
+  const random = randomOf(SEED + 2)
+  const seeds = recordings.map(({ body }) => body)
+  let spans = 0
+  for (let i = 0; i < CASES / 3; i++) {
+    const odd = mutated(seeds, random)
+    const expected = become(odd, objects)
+    // The first time a likeness is noted, the second time it is planned.
+    for (const round of [1, 2])
+      if (become(odd, parsers).all !== expected.all) return t.fail(`case ${i}, round ${round}`)
+    spans += expected.spans
+  }
+  t.ok(spans > CASES / 10, `${spans} spans`)
+})
+
+t.test('amounts, texts and times at their ends', async t => {
+  const values = (n: number): JsonObject => ({
+    'gen_ai.operation.name': 'chat',
+    'gen_ai.request.model': 'gpt-4o',
+    'gen_ai.usage.input_tokens': n,
+    'gen_ai.usage.output_tokens': [0, 1, 2 ** 53 - 1, -1, 0.5][n % 5],
+    'session.id': ['a1', 'A1B2C3D4-0000-4000-8000-000000000001', '0a000000-0000-4000-8000-000000000001', ' 1'][n % 4],
+    'user.id': `u${n}`,
+    input: 'ä'.repeat(n * 40) + '\u{1f600}'.repeat(n % 3),
+    output: n % 7 === 0 ? '' : `x${'\u{1f600}'.repeat(90 + n)}`,
+    flag: n % 2 === 0,
+    ratio: n / 3,
+    list: ['stop', n],
+    authorization: 'secret 1',
+    note: 'a'.repeat(n * 300),
+  })
+  for (let n = 0; n < 40; n++) {
+    const times = { startTimeUnixNano: String(1_789_999_990_000_000_000n + BigInt(n) * 10n ** BigInt(n % 17)) }
+    const spans = [1, 2, 3].map(i =>
+      span(
+        1 + (n % 2),
+        i + n,
+        { ...times, name: 'chat', parentSpanId: (n + 1).toString(16).padStart(16, '0') },
+        values(n),
+      ),
+    )
+    const body = protobufBytes(request(spans))
+    const expected = become(body, objects).all
+    for (const round of [1, 2, 3]) if (become(body, parsers).all !== expected) t.fail(`${n}, round ${round}`)
+  }
+})

@@ -1,0 +1,132 @@
+// A span that is read by its plan: what neighbours look at and decide, without a span as an object. Used again for range after range.
+import type { Span } from '#proto/otlp/span.ts'
+import { timeOrNull } from '#proto/otlp/span.ts'
+import { fromNanosHalves, type Instant } from '#proto/time.ts'
+import { amountOf } from '../parsers/amounts.ts'
+import type { Said } from '../parsers/otlp/content.ts'
+import type { Dialect } from '../parsers/otlp/dialect.ts'
+import type { Failure } from '../parsers/otlp/failure.ts'
+import type { SpanKind } from '../parsers/otlp/kinds.ts'
+import type { Counting, Lent, Neighbour } from '../parsers/otlp/reading.ts'
+import { asDollars, asTokens, type Reported, wholeUsage } from '../parsers/otlp/usage.ts'
+import type { Usage } from '../parsers/rows.ts'
+import { type Attributes, take, taken, valueAt } from './content.ts'
+import type { AmountPlan, Plan } from './plan.ts'
+import { S, SPAN_INTS, type SpanTable } from './spans.ts'
+
+const NO_BYTES = Buffer.alloc(0)
+const NO_NUMBERS = new Int32Array(0)
+const OTHER: SpanKind = { kind: 'other', name: '', type: 'span', typed: false, by: '' }
+
+/** One span; see above. */
+export class ByteReading implements Neighbour, Attributes {
+  plan: Plan | null = null
+  bytes: Buffer = NO_BYTES
+  data: Int32Array = NO_NUMBERS
+  /** The span in `spans`, and its first attribute in `data`. */
+  row = 0
+  spans: Int32Array = NO_NUMBERS
+  first = 0
+  /** Places of content that were taken in the plan; -1 = none. */
+  inputPlace = -1
+  outputPlace = -1
+  kind: SpanKind = OTHER
+  model = ''
+  provider = ''
+  reported: Reported | null = null
+  failure: Failure | null = null
+  input: Said | null = null
+  output: Said | null = null
+  counting: Counting = 'none'
+  sameAs = ''
+  readonly lent: { input: Lent | null; output: Lent | null } = { input: null, output: null }
+
+  /** Reads the span at `span` of a table by its plan. */
+  read(plan: Plan, table: SpanTable, span: number, bytes: Buffer): void {
+    this.plan = plan
+    this.bytes = bytes
+    this.data = table.attributes.data
+    this.spans = table.spans.data
+    this.row = span * SPAN_INTS
+    this.first = this.spans[this.row + S.firstAttribute] as number
+    this.kind = plan.kind
+    this.model = plan.model
+    this.provider = plan.provider
+    this.failure = plan.failure
+    this.input = take(plan, 'input', this)
+    this.inputPlace = taken
+    this.output = take(plan, 'output', this)
+    this.outputPlace = taken
+    this.counting = 'none'
+    this.sameAs = ''
+    this.lent.input = null
+    this.lent.output = null
+    this.reported = plan.usage === null ? null : this.#reported(plan.usage)
+  }
+
+  #reported({ amounts, convention, fields }: NonNullable<Plan['usage']>): Reported {
+    const sent: Usage = {
+      inputTokens: this.#amount(amounts[0] ?? null),
+      outputTokens: this.#amount(amounts[1] ?? null),
+      cacheReadTokens: this.#amount(amounts[2] ?? null),
+      cacheWriteTokens: this.#amount(amounts[3] ?? null),
+      reasoningTokens: this.#amount(amounts[4] ?? null),
+      costNanos: this.#amount(amounts[5] ?? null),
+    }
+    return { usage: wholeUsage(sent, convention), fields }
+  }
+
+  #amount(plan: AmountPlan | null): number | null {
+    if (plan === null) return null
+    if (plan.positions.length === 0) return plan.fixed
+    let sum = 0
+    for (const at of plan.positions) sum += amountOf(valueAt(this, at)) ?? 0
+    return plan.field === 'cost' ? asDollars(sum) : asTokens(sum)
+  }
+
+  // ---- what neighbours ask ---------------------------------------------------------------------------------------------
+
+  get facts(): Neighbour['facts'] {
+    return this
+  }
+
+  get span(): Pick<Span, 'name' | 'spanId' | 'start'> {
+    return this
+  }
+
+  get dialects(): Dialect[] {
+    return (this.plan as Plan).dialects as Dialect[]
+  }
+
+  get name(): string {
+    return (this.plan as Plan).name
+  }
+
+  get spanId(): string {
+    const at = this.spans[this.row + S.id] as number
+    return this.bytes.toString('hex', at, at + 8)
+  }
+
+  get start(): Instant | null {
+    return this.time(S.startLow)
+  }
+
+  /** The time whose halves stand at `field`. */
+  time(field: number): Instant | null {
+    const low = (this.spans[this.row + field] as number) >>> 0
+    return timeOrNull(fromNanosHalves(low, (this.spans[this.row + field + 1] as number) >>> 0))
+  }
+
+  has(key: string): boolean {
+    const at = (this.plan as Plan).positions.get(key)
+    if (at === undefined) return false
+    const value = valueAt(this, at)
+    return value !== null && value !== ''
+  }
+
+  text(key: string): string {
+    const at = (this.plan as Plan).positions.get(key)
+    const value = at === undefined ? null : valueAt(this, at)
+    return typeof value === 'string' ? value : typeof value === 'number' ? String(value) : ''
+  }
+}

@@ -1,0 +1,316 @@
+// A finished span -> its rows, straight into the columns. What is written is what eventRows (parsers/rows.ts) would have made.
+import { ERROR_MESSAGE_MAX_BYTES, latencyBucket, type Origin, PREVIEW_CHARS, Present } from '#proto/rows.ts'
+import { clamp, monthOf, nanosBetween, sqlMillis } from '#proto/time.ts'
+import { type TableSets, versionOf } from '../columns/tables.ts'
+import type { TextColumn } from '../columns/text.ts'
+import type { BlockEncoder } from '../encoder.ts'
+import type { FrameContext } from '../outcome.ts'
+import { METADATA_BOUNDS, OWN_PREFIX, readyEntry } from '../parsers/metadata.ts'
+import type { Said } from '../parsers/otlp/content.ts'
+import { MASK, maskText } from '../parsers/secrets.ts'
+import { cutBytes, cutUnits, wellFormed } from '../parsers/text.ts'
+import { type Attributes, Excerpt, valueAt } from './content.ts'
+import { type Finished, structureAt } from './finish.ts'
+import type { Step } from './metadata.ts'
+import type { IdPlan, Plan } from './plan.ts'
+import type { ByteReading } from './reading.ts'
+import { A, ATTRIBUTE_INTS, Kind, S } from './spans.ts'
+import { isText, Look, lookAt } from './suspicion.ts'
+
+type EventsColumns = TableSets['events']
+type TextsColumns = TableSets['texts']
+
+/** Where the words of a span's ids stand, and what else was found out about it. */
+export const W = { conversation: 0, event: 4, parent: 8, flags: 12 } as const
+export const SPAN_WORDS = 13
+/** Bits of the flags: the session's id is its conversation's own text. */
+export const Flag = { ownText: 1 } as const
+
+/** What all spans of a body share. */
+export interface Shared {
+  readonly context: FrameContext
+  readonly words: Uint32Array
+  /** The organization's id. */
+  readonly organization: Uint32Array
+  readonly receivedAt: string
+}
+
+export function sharedOf(context: FrameContext, words: Uint32Array, organization: Uint32Array): Shared {
+  return { context, words, organization, receivedAt: sqlMillis(context.receivedAtMs) }
+}
+
+/** Halves and month of the time of an event. */
+const time = { low: 0, high: 0, month: 0 }
+let monthDay = Number.NaN
+let dayMonth = 0
+
+function timeOf({ spans, row, start }: ByteReading): void {
+  const at = start === null ? S.endLow : S.startLow
+  time.low = spans[row + at] as number
+  time.high = spans[row + at + 1] as number
+}
+
+/** Adds the event of a span, and its texts when it has any. */
+export function writeSpan(
+  reading: ByteReading,
+  finished: Finished,
+  shared: Shared,
+  at: number,
+  encoder: BlockEncoder,
+  origin: Origin,
+  first: { readonly texts: number; readonly events: number },
+): void {
+  const { retention, receivedAtMs } = shared.context
+  const instant = clamp(reading.start ?? reading.time(S.endLow) ?? { ms: receivedAtMs, ns: 0 }, receivedAtMs)
+  const day = Math.floor(instant.ms / 86_400_000)
+  if (day !== monthDay) {
+    monthDay = day
+    dayMonth = monthOf(instant.ms)
+  }
+  timeOf(reading)
+  if (hasTexts(reading)) {
+    origin.origin_index = first.texts
+    writeTexts(encoder.row('texts', retention, dayMonth), reading, shared, at, origin)
+  }
+  origin.origin_index = first.events
+  const c = encoder.row('events', retention, dayMonth)
+  writeIdentity(c, reading, shared, at)
+  writeContent(c, reading, finished, shared)
+  writeMetadata(c, reading, finished)
+  addOrigin(c, origin)
+  c.move_id.addWords(0, 0, 0, 0)
+  c.version.add(versionOf(OTLP, origin))
+  c.sign.add(1)
+}
+
+const OTLP = { source: 'otlp' } as Parameters<typeof versionOf>[0]
+
+/** True when the span has a row of texts. */
+export function hasTexts({ input, output }: ByteReading): boolean {
+  return isSaid(input) || isSaid(output)
+}
+
+function isSaid(said: Said | null): boolean {
+  return said !== null && (said instanceof Excerpt || said.text !== '')
+}
+
+function addOrigin(c: TextsColumns | EventsColumns, origin: Origin): void {
+  c.origin_partition.add(origin.origin_partition)
+  c.origin_generation.add(origin.origin_generation)
+  c.origin_sequence.add(origin.origin_sequence)
+  c.origin_frame.add(origin.origin_frame)
+  c.origin_index.add(origin.origin_index)
+}
+
+function writeTexts(c: TextsColumns, reading: ByteReading, shared: Shared, at: number, origin: Origin): void {
+  const { words, organization, context } = shared
+  c.organization.addWords(...four(organization, 0))
+  addId(c.group_id, reading, S.trace)
+  c.event_id.addWords(...four(words, at + W.event))
+  c.ts.push(time.low, time.high)
+  addText(c.input, reading.input)
+  addText(c.output, reading.output)
+  c.retention.add(context.retention)
+  addOrigin(c, origin)
+}
+
+type Four = [a: number, b: number, c: number, d: number]
+
+function four(words: Uint32Array, at: number): Four {
+  return [words[at] as number, words[at + 1] as number, words[at + 2] as number, words[at + 3] as number]
+}
+
+/** The trace id as a uuid. */
+function addId(column: EventsColumns['trace_id'], { bytes, spans, row }: ByteReading, field: number): void {
+  const at = spans[row + field] as number
+  column.addWords(wordAt(bytes, at), wordAt(bytes, at + 4), wordAt(bytes, at + 8), wordAt(bytes, at + 12))
+}
+
+function wordAt(bytes: Uint8Array, at: number): number {
+  const [a, b, c, d] = [bytes[at] as number, bytes[at + 1] as number, bytes[at + 2] as number, bytes[at + 3] as number]
+  return ((a << 24) | (b << 16) | (c << 8) | d) >>> 0
+}
+
+function addText(column: TextColumn, said: Said | null): void {
+  if (said === null) column.add('')
+  else if (said instanceof Excerpt) column.addBytes(said.bytes, said.start, said.end)
+  else column.add(said.text)
+}
+
+function writeIdentity(c: EventsColumns, reading: ByteReading, shared: Shared, at: number): void {
+  const { words, organization } = shared
+  const { bytes, spans, row, failure } = reading
+  const plan = reading.plan as Plan
+  c.organization.addWords(...four(organization, 0))
+  c.conversation_id.addWords(...four(words, at + W.conversation))
+  if (((words[at + W.flags] as number) & Flag.ownText) !== 0) c.session_id.add('')
+  else if (plan.session === null) addHex(c.session_id, bytes, spans[row + S.trace] as number)
+  else addIdText(c.session_id, reading, plan.session)
+  c.event_id.addWords(...four(words, at + W.event))
+  c.parent_id.addWords(...four(words, at + W.parent))
+  addId(c.trace_id, reading, S.trace)
+  addSpanId(c.span_id, bytes, spans[row + S.id] as number)
+  addSpanId(c.parent_span_id, bytes, spans[row + S.parent] as number)
+  c.ts.push(time.low, time.high)
+  const start = reading.start
+  const end = reading.time(S.endLow)
+  const duration = start === null || end === null ? -1 : Math.min(nanosBetween(start, end), Number.MAX_SAFE_INTEGER)
+  c.duration_ns.add(duration)
+  c.latency_bucket.add(latencyBucket(duration))
+  c.source.add('otlp')
+  c.kind.add(reading.kind.kind)
+  c.name.add(reading.kind.name)
+  c.failed.add(failure === null ? 0 : 1)
+  c.error_type.add(failure === null ? '' : wellFormed(failure.type))
+  c.error_message.add(failure === null ? '' : cutBytes(wellFormed(failure.message), ERROR_MESSAGE_MAX_BYTES))
+  if (plan.user === null) c.user_id.add('')
+  else addIdText(c.user_id, reading, plan.user)
+  c.provisional.add(plan.session === null ? 1 : 0)
+  c.model.add(wellFormed(reading.model))
+  c.provider.add(wellFormed(reading.provider))
+}
+
+function addIdText(column: TextColumn, reading: Attributes, id: IdPlan): void {
+  if (id.at < 0) {
+    column.add(wellFormed(id.fixed))
+    return
+  }
+  const row = (reading.first + id.at) * ATTRIBUTE_INTS
+  column.addBytes(reading.bytes, reading.data[row + A.x] as number, reading.data[row + A.y] as number)
+}
+
+const hex = new Uint8Array(32)
+const DIGITS = Uint8Array.from('0123456789abcdef', digit => digit.charCodeAt(0))
+
+function addHex(column: TextColumn, bytes: Uint8Array, at: number): void {
+  for (let i = 0; i < 16; i++) {
+    const byte = bytes[at + i] as number
+    hex[2 * i] = DIGITS[byte >> 4] as number
+    hex[2 * i + 1] = DIGITS[byte & 15] as number
+  }
+  column.addBytes(hex, 0, 32)
+}
+
+function addSpanId(column: EventsColumns['span_id'], bytes: Uint8Array, at: number): void {
+  if (at < 0) column.push(0, 0)
+  else column.push(wordAt(bytes, at + 4), wordAt(bytes, at))
+}
+
+// ---- content -----------------------------------------------------------------------------------------------------------
+
+function writeContent(c: EventsColumns, reading: ByteReading, finished: Finished, shared: Shared): void {
+  const { usage, costNanos } = finished
+  const { input, output } = reading
+  c.input_tokens.add(usage.inputTokens ?? 0)
+  c.output_tokens.add(usage.outputTokens ?? 0)
+  c.cache_read_tokens.add(usage.cacheReadTokens ?? 0)
+  c.cache_write_tokens.add(usage.cacheWriteTokens ?? 0)
+  c.reasoning_tokens.add(usage.reasoningTokens ?? 0)
+  c.cost_nanos.add(costNanos)
+  c.present.add(
+    (input === null ? 0 : Present.input) |
+      (output === null ? 0 : Present.output) |
+      (usage.inputTokens === null ? 0 : Present.inputTokens) |
+      (usage.outputTokens === null ? 0 : Present.outputTokens) |
+      (usage.cacheReadTokens === null ? 0 : Present.cacheReadTokens) |
+      (usage.cacheWriteTokens === null ? 0 : Present.cacheWriteTokens) |
+      (usage.reasoningTokens === null ? 0 : Present.reasoningTokens) |
+      finished.costBits,
+  )
+  c.input_bytes.add(addPreview(c.input_preview, input))
+  c.output_bytes.add(addPreview(c.output_preview, output))
+  c.checkpoints.add('')
+  c.received_at.add(shared.receivedAt)
+  c.retention.add(shared.context.retention)
+}
+
+/** Adds the beginning of a text and returns the bytes of all of it. */
+function addPreview(column: TextColumn, said: Said | null): number {
+  if (said === null) {
+    column.add('')
+    return 0
+  }
+  if (!(said instanceof Excerpt)) {
+    const whole = wellFormed(said.text)
+    column.add(cutUnits(whole, PREVIEW_CHARS))
+    return Buffer.byteLength(whole)
+  }
+  const { bytes, start, end } = said
+  let at = start
+  if (end - start <= PREVIEW_CHARS) at = end
+  else {
+    // UTF-16 units: what takes four bytes takes two of them, and is not cut in half.
+    for (let units = 0; at < end; ) {
+      const byte = bytes[at] as number
+      units += byte >= 0xf0 ? 2 : 1
+      if (units > PREVIEW_CHARS) break
+      at += byte < 0x80 ? 1 : byte < 0xe0 ? 2 : byte < 0xf0 ? 3 : 4
+    }
+  }
+  column.addBytes(bytes, start, at)
+  return end - start
+}
+
+// ---- metadata ----------------------------------------------------------------------------------------------------------
+
+function writeMetadata(c: EventsColumns, reading: ByteReading, { variant, note }: Finished): void {
+  const { metadata } = c
+  const { values } = metadata
+  const { lent, sameAs } = reading
+  for (const step of variant.entries) {
+    metadata.keys.add(step.name)
+    addEntry(values, reading, step)
+  }
+  for (const { name, text } of variant.before) {
+    metadata.keys.add(name)
+    values.add(text)
+  }
+  if (lent.input !== null) addRemark(c, 'input_of', lent.input.spanId)
+  if (lent.output !== null) addRemark(c, 'output_of', lent.output.spanId)
+  if (sameAs !== '') addRemark(c, 'same_call_as', sameAs)
+  for (const { name, text } of variant.after) {
+    metadata.keys.add(name)
+    values.add(text)
+  }
+  if (note !== null) addRemark(c, note[0], note[1])
+  metadata.endRow()
+}
+
+function addRemark({ metadata }: EventsColumns, key: string, text: string): void {
+  metadata.keys.add(OWN_PREFIX + key)
+  metadata.values.add(cutUnits(wellFormed(text), METADATA_BOUNDS.valueUnits))
+}
+
+/** Adds the text of an entry as it is stored: masked where it is a secret. */
+function addEntry(values: TextColumn, reading: ByteReading, { name, at, side, text, secret }: Step): void {
+  if (side !== null) addStructure(values, reading, side, secret)
+  else if (at < 0) values.add(text)
+  else {
+    const row = (reading.first + at) * ATTRIBUTE_INTS
+    const x = reading.data[row + A.x] as number
+    const y = reading.data[row + A.y] as number
+    const kind = reading.data[row + A.kind] as number
+    if (kind === Kind.none || (kind === Kind.text && x === y)) values.add('')
+    else if (secret) values.add(MASK)
+    else if (kind === Kind.text) addMasked(values, reading.bytes, x, y)
+    else values.add(readyEntry(name, valueAt(reading, at))[1])
+  }
+}
+
+function addMasked(values: TextColumn, bytes: Buffer, from: number, to: number): void {
+  const look = lookAt(bytes, from, to)
+  if ((look & Look.suspicious) === 0 && ((look & Look.ascii) !== 0 || isText(bytes, from, to))) {
+    values.addBytes(bytes, from, to)
+  } else values.add(wellFormed(maskText(bytes.toString('utf8', from, to))))
+}
+
+function addStructure(values: TextColumn, reading: ByteReading, side: 'input' | 'output', secret: boolean): void {
+  const at = structureAt(reading, reading.plan as Plan, side)
+  const json = reading[side]?.structure?.json ?? ''
+  if (secret) values.add(json === '' ? '' : MASK)
+  else if (at < 0) values.add(wellFormed(maskText(json)))
+  else {
+    const row = (reading.first + at) * ATTRIBUTE_INTS
+    addMasked(values, reading.bytes, reading.data[row + A.x] as number, reading.data[row + A.y] as number)
+  }
+}
