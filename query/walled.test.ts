@@ -85,7 +85,7 @@ const QUESTIONS: readonly (readonly ['GET' | 'POST', string, object?])[] = [
 ]
 /** Endpoints of an organization that are not asked here, each with its reason. */
 const NOT_ASKED: readonly (readonly [path: RegExp, why: string])[] = [
-  [/^.organization.(displayId|rejected-requests|api-keys)/, 'control records'],
+  [/^.organization.(displayId|rejected-requests|api-keys|retention)/, 'control records'],
   [/^.organizations.\{id\}/, 'control records'],
   [/^.(dashboard.charts|views|attribute-rules|prices)/, 'control records and payloads'],
   [/^.(users|erasures)/, 'records of erasures'],
