@@ -1,10 +1,11 @@
 // Requests made by chance: no answer that the catalogue does not name, no hang, nothing of another organization. A hundred thousand of
 // them: `npm run bench -- query-fuzz`.
 import t from 'tap'
+import { scaled } from '#test/scale.ts'
 import { startDataNode } from './fixture-data.ts'
 import { fuzzNode, MARK, writeMarked } from './fuzz/run.ts'
 
-const REQUESTS = 600
+const REQUESTS = scaled({ sample: 300, full: 3_000 })
 const SEED = 20_261_122
 
 t.test('whatever is asked, the answer is one of the catalogue and of one organization', async t => {
