@@ -1,5 +1,6 @@
 // The parley command: operators' tools around a running instance. `./parley` without arguments lists them.
 import { isParleyError } from '#proto/errors.ts'
+import { endWithReader } from './reader.ts'
 import {
   CONTROL_USAGE,
   DEAD_USAGE,
@@ -27,6 +28,8 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   sql: async () => (await import('./sql.ts')).sql,
   verify: async () => (await import('./verify.ts')).verify,
 }
+
+endWithReader(process.stdout, code => process.exit(code))
 
 const [name, ...args] = process.argv.slice(2)
 const command = commands[name ?? '']
