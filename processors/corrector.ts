@@ -14,6 +14,7 @@ import { queryIdOf } from './insert.ts'
 import { copy, leftOf, settledCondition, stagedPairs } from './moves.ts'
 import { Backoff, Outage, sleep } from './outage.ts'
 import { repriced } from './parsers/reprice.ts'
+import { persevere } from './persevere.ts'
 import { openReading } from './readings.ts'
 import { type CostChange, type PageScope, readPage, stageCosts } from './reprice.ts'
 
@@ -221,20 +222,8 @@ export class Corrector {
 
   /** Does it until it succeeds. */
   async #insist<T>(work: () => Promise<T>): Promise<T> {
-    const backoff = new Backoff()
-    for (;;) {
-      this.#check()
-      try {
-        const done = await work()
-        this.#outage.over()
-        return done
-      } catch (error) {
-        if (error instanceof Stopped || error instanceof Lost) throw error
-        this.#check()
-        this.#outage.failed(error)
-      }
-      await backoff.pause(this.#context.signal)
-    }
+    const check = (): void => this.#check()
+    return persevere(work, { check, outage: this.#outage, signal: this.#context.signal })
   }
 
   #check(): void {

@@ -248,6 +248,29 @@ export function gatedStore(store: Store, gate: (queryId: string) => Promise<unkn
   return { ...store, client }
 }
 
+/** Sends a statement, or says so. */
+export type Fault = (send: () => Promise<void>) => Promise<void>
+
+/** What may become of a statement that a store was asked to do, by name; the last kind folds what it wrote. */
+export function faultsOf(store: Store): Readonly<Record<string, Fault>> {
+  const fail = (): never => {
+    throw new Error('connection lost')
+  }
+  return {
+    'not sent': async () => fail(),
+    'nothing done, answered well': async () => {},
+    'answer lost': async send => {
+      await send()
+      fail()
+    },
+    'done and merged, answer lost': async send => {
+      await send()
+      await store.command('OPTIMIZE TABLE events FINAL')
+      fail()
+    },
+  }
+}
+
 /** True when every count is `n`. */
 export function allEqual(counts: Readonly<Record<string, number>>, n: number): boolean {
   return Object.values(counts).every(count => count === n)

@@ -6,7 +6,7 @@ import { movesKeyOf } from '#proto/streams.ts'
 import type { BlockRecord } from './blocks.ts'
 import type { PartitionContext } from './context.ts'
 import { insist } from './context.ts'
-import { compareAndSet, Lost as LostPartition, Stopped } from './cursor.ts'
+import { compareAndSet, Stopped } from './cursor.ts'
 import type { Fence } from './fence.ts'
 import { type FinishedRanges, followFinished, type PlacedRecord } from './finished-ranges.ts'
 import { queryIdOf } from './insert.ts'
@@ -27,7 +27,8 @@ import {
   stage,
   stagedPairs,
 } from './moves.ts'
-import { Backoff, Outage, sleep } from './outage.ts'
+import { Outage, sleep } from './outage.ts'
+import { persevere } from './persevere.ts'
 
 /** What stands in the partition's key. */
 export interface MoverState {
@@ -127,20 +128,8 @@ export class Mover {
 
   /** Does it until it succeeds; between two tries others may take rows of this partition back. */
   async #insist<T>(work: () => Promise<T>): Promise<T> {
-    const backoff = new Backoff()
-    for (;;) {
-      this.#check()
-      try {
-        const done = await work()
-        this.#outage.over()
-        return done
-      } catch (error) {
-        if (error instanceof Stopped || error instanceof LostPartition) throw error
-        this.#check()
-        this.#outage.failed(error)
-      }
-      await backoff.pause(this.#context.signal)
-    }
+    const check = (): void => this.#check()
+    return persevere(work, { check, outage: this.#outage, signal: this.#context.signal })
   }
 
   /** Nobody else takes rows of this partition back meanwhile. */

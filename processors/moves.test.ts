@@ -6,8 +6,8 @@ import { conversationIdOf } from '#proto/ids.ts'
 import type { Store } from '#store/client.ts'
 import { getReplay, requestReplay } from '#streams/replay.ts'
 import { eventually } from '#test/rig.ts'
-import type { Bench, TestSpan } from './fixture.ts'
-import { createBench, organization, own, publish, traceHex, tracesOf } from './fixture.ts'
+import type { Bench, Fault, TestSpan } from './fixture.ts'
+import { createBench, faultsOf, organization, own, publish, traceHex, tracesOf } from './fixture.ts'
 
 const PROJECTIONS = ['metrics_15m', 'metrics_daily', 'conversations_daily', 'conversations', 'users_daily', 'costs']
 
@@ -154,32 +154,16 @@ function scenario(trace: number): { readonly first: TestSpan[]; readonly second:
 
 t.test('answers that are lost and statements that did nothing: every step is looked at', async t => {
   const bench = await createBench(t)
-  let fault: (send: () => Promise<void>) => Promise<void> = send => send()
+  let fault: Fault = send => send()
   const done = new Set<Step>()
   const liar = spoiled(bench.db.store, (send, step) => {
     if (done.has(step)) return send()
     done.add(step)
     return fault(send)
   })
-  const fail = (): never => {
-    throw new Error('connection lost')
-  }
-  const faults: Record<string, typeof fault> = {
-    'not sent': async () => fail(),
-    'nothing done, answered well': async () => {},
-    'answer lost': async send => {
-      await send()
-      fail()
-    },
-    'done and merged, answer lost': async send => {
-      await send()
-      await bench.db.store.command('OPTIMIZE TABLE events FINAL')
-      fail()
-    },
-  }
   const { stop } = await own(t, bench, { store: liar })
   const homes: Record<string, number> = {}
-  for (const [i, [name, make]] of Object.entries(faults).entries()) {
+  for (const [i, [name, make]] of Object.entries(faultsOf(bench.db.store)).entries()) {
     const { first, second, home } = scenario(i + 1)
     await send(bench, first)
     await eventually('the children are stored', async () => (await homesOf(bench.db.store))[standInOf(i + 1)] === 2)

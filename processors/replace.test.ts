@@ -5,8 +5,8 @@ import { conversationIdOf } from '#proto/ids.ts'
 import type { Store } from '#store/client.ts'
 import { getReplay, requestReplay } from '#streams/replay.ts'
 import { eventually } from '#test/rig.ts'
-import type { Bench } from './fixture.ts'
-import { createBench, envelopeOf, organization, own, publish, someEvents } from './fixture.ts'
+import type { Bench, Fault } from './fixture.ts'
+import { createBench, envelopeOf, faultsOf, organization, own, publish, someEvents } from './fixture.ts'
 import type { Cursor } from './protocol.ts'
 
 const STARTED_MS = Date.now() - 3_600_000
@@ -229,33 +229,17 @@ function spoiled(store: Store, spoil: (send: () => Promise<void>, step: string) 
 t.test('answers that are lost and statements that did nothing: every step is looked at', async t => {
   const bench = await createBench(t)
   const call = randomUUID()
-  let fault: (send: () => Promise<void>) => Promise<void> = send => send()
+  let fault: Fault = send => send()
   const done = new Set<string>()
   const liar = spoiled(bench.db.store, (send, step) => {
     if (done.has(step)) return send()
     done.add(step)
     return fault(send)
   })
-  const fail = (): never => {
-    throw new Error('connection lost')
-  }
-  const faults: Record<string, typeof fault> = {
-    'not sent': async () => fail(),
-    'nothing done, answered well': async () => {},
-    'answer lost': async send => {
-      await send()
-      fail()
-    },
-    'done and merged, answer lost': async send => {
-      await send()
-      await bench.db.store.command('OPTIMIZE TABLE events FINAL')
-      fail()
-    },
-  }
   const { stop } = await own(t, bench, { store: liar })
   await shows(t, bench, await publish(bench, envelopeOf([reportOf(call, { exchanges: 3, cost: 1 })])), 3, 1)
   let exchanges = 3
-  for (const [name, make] of Object.entries(faults)) {
+  for (const [name, make] of Object.entries(faultsOf(bench.db.store))) {
     done.clear()
     fault = make
     exchanges++
