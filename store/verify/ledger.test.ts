@@ -1,7 +1,8 @@
 // Which records count, and which positions none speaks of; that rows are compared with them is seen from outside (cli/verify.test.ts).
 import t from 'tap'
+import type { RecordedRange } from '#proto/recorded-range.ts'
 import { freshDatabase } from '#test/rig.ts'
-import { compareLedger, currentOf, gapsOf, type RecordedRange } from './ledger.ts'
+import { compareLedger, currentOf, gapsOf } from './ledger.ts'
 
 const record = (from: number, to: number, more: Partial<RecordedRange> = {}): RecordedRange => ({
   ...{ partition: 0, generation: 1, from, to, rows: {}, repeats: 0, dead: 0 },

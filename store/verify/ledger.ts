@@ -1,20 +1,8 @@
 // Records of finished ranges against what stands in the store: every position of a partition belongs to a record, and of every range there
 // are as many rows as were recorded. This finds what leaves no trace in the store: rows that never came.
+import type { RecordedRange } from '#proto/recorded-range.ts'
 import type { Store } from '#store/client.ts'
 import { GENTLE } from './scope.ts'
-
-/** A record of a finished range, as far as it is compared. */
-export interface RecordedRange {
-  readonly partition: number
-  readonly generation: number
-  readonly from: number
-  readonly to: number
-  readonly only?: readonly string[]
-  readonly without?: readonly string[]
-  readonly rows: Readonly<Record<string, number>>
-  readonly repeats: number
-  readonly dead: number
-}
 
 /** A range of which the store holds another number of rows than was recorded, or of which there is no record. */
 export interface LedgerDifference {
