@@ -23,6 +23,7 @@ const PLAIN: Readonly<Record<string, readonly number[]>> = {
   'i32.ctz': [0x68],
   'i32.add': [0x6a],
   'i32.sub': [0x6b],
+  'i32.mul': [0x6c],
   'i32.and': [0x71],
   'i32.or': [0x72],
   'i32.xor': [0x73],
@@ -35,8 +36,13 @@ const PLAIN: Readonly<Record<string, readonly number[]>> = {
   'v128.or': [0xfd, 0x50],
   'v128.xor': [0xfd, 0x51],
   'v128.any_true': [0xfd, 0x53],
+  'i8x16.all_true': [0xfd, 0x63],
   'i8x16.bitmask': [0xfd, 0x64],
+  'i8x16.shl': [0xfd, 0x6b],
   'i8x16.shr_u': [0xfd, 0x6d],
+  'i8x16.add': [0xfd, 0x6e],
+  'i8x16.sub': [0xfd, 0x71],
+  'i8x16.sub_sat_u': [0xfd, 0x73],
 }
 /** Instructions with an offset into the memory. */
 const MEMORY: Readonly<Record<string, readonly number[]>> = {
@@ -46,6 +52,7 @@ const MEMORY: Readonly<Record<string, readonly number[]>> = {
   'i32.store': [0x36],
   'i32.store8': [0x3a],
   'v128.load': [0xfd, 0x00],
+  'v128.store': [0xfd, 0x0b],
   'v128.load64_zero': [0xfd, 0x5d],
 }
 const LOCALS: Readonly<Record<string, number>> = { 'local.get': 0x20, 'local.set': 0x21, 'local.tee': 0x22 }

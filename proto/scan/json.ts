@@ -33,10 +33,11 @@ for (let digit = 0; digit < 16; digit++) {
 }
 
 /** See scan.wat. */
-interface ScanExports {
+export interface ScanExports {
   readonly memory: WasmMemory
   readonly string: (at: number) => number
   readonly nested: (at: number, depth: number, deepest: number) => number
+  readonly event: (length: number, deepest: number) => number
 }
 
 const instantiate = compile<ScanExports>(scanWasm)
@@ -64,7 +65,8 @@ export class JsonScanner {
   keyEnd = 0
   /** Arrays and objects around the position of a walk. */
   depth = 0
-  readonly #memory: WasmMemory
+  /** For walks that scan.wat does by itself. */
+  readonly wasm: ScanExports
   readonly #string: ScanExports['string']
   readonly #nested: ScanExports['nested']
   readonly #maxDepth: number
@@ -75,12 +77,13 @@ export class JsonScanner {
   constructor(maxDepth: number) {
     this.#maxDepth = Math.min(maxDepth, DEPTH_MAX)
     this.#objects = new Uint8Array(this.#maxDepth + 1)
-    const { memory, string, nested } = instantiate()
+    const wasm = instantiate()
+    const { memory, string, nested } = wasm
     new Uint8Array(memory.buffer).set(
       HEX.map(digit => digit + 1),
       256,
     )
-    this.#memory = memory
+    this.wasm = wasm
     this.#string = string
     this.#nested = nested
     this.bytes = viewOf(memory, BODY_AT, PADDING)
@@ -95,10 +98,15 @@ export class JsonScanner {
     this.length = length
     if (length === 0) return this.fail(JsonFault.empty, 0) >= 0
     if (!isUtf8(body)) return this.fail(JsonFault.notUtf8, firstBadUtf8(body)) >= 0
-    this.#reserve(length + PADDING)
-    this.bytes.set(body)
+    this.place(body)
     this.bytes.set(ZEROS, length)
     return true
+  }
+
+  /** Copies a body to where scan.wat reads it, with room for the zeros behind it. */
+  place(body: Uint8Array): void {
+    this.#reserve(body.length + PADDING)
+    this.bytes.set(body)
   }
 
   /** The position of the next byte that is no white space. */
@@ -312,7 +320,7 @@ export class JsonScanner {
   }
 
   #reserve(size: number): void {
-    if (size > this.bytes.length) this.bytes = viewOf(this.#memory, BODY_AT, size)
+    if (size > this.bytes.length) this.bytes = viewOf(this.wasm.memory, BODY_AT, size)
   }
 }
 

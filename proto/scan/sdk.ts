@@ -6,8 +6,9 @@ import { isUuid, uuidBytes } from '#proto/ids.ts'
 import type { EventShape } from '#proto/sdk/capture-event.ts'
 import { primitiveTypes } from '#proto/sdk/capture-event.ts'
 import { ID_MAX_LENGTH, type IdPolicy, JSON_MAX_DEPTH } from '#proto/sdk/fields.ts'
-import { HEX, JsonFault, JsonScanner, JsonType, jsonFaultText } from './json.ts'
+import { JsonFault, JsonScanner, JsonType, jsonFaultText } from './json.ts'
 import { KeyTable } from './keys.ts'
+import { isNil, ScannedId, uuidAt } from './scanned-id.ts'
 import {
   CHECKPOINT_FIELDS,
   EVENT_FIELDS,
@@ -18,16 +19,7 @@ import {
   Seen,
   Sight,
 } from './sdk-fields.ts'
-
-/** An id of a body: 16 bytes when it is a uuid, always the place of its text. */
-export class ScannedId {
-  readonly bytes: Uint8Array = new Uint8Array(16)
-  /** True when `bytes` hold it. */
-  isUuid = false
-  /** Where its text stands in the body, without quotes; with escapes as they were sent. */
-  start = 0
-  end = 0
-}
+import { EventWalk } from './sdk-walk.ts'
 
 /** Why a body is refused. */
 export interface ScanRefusal {
@@ -65,6 +57,7 @@ export class SdkScanner {
   readonly #ids: IdPolicy
   readonly #scanner = new JsonScanner(JSON_MAX_DEPTH)
   readonly #otherId = new ScannedId()
+  readonly #walk = new EventWalk(this.#scanner, JSON_MAX_DEPTH)
   readonly #event: Plan = planOf(EVENT_FIELDS)
   readonly #session: Plan = planOf(SESSION_FIELDS)
   readonly #checkpoint: Plan = planOf(CHECKPOINT_FIELDS)
@@ -98,6 +91,12 @@ export class SdkScanner {
 
   /** True when the body is a capture-event, in one of its two shapes. */
   scanEvent(body: Uint8Array): boolean {
+    const shape = this.#walk.shapeOf(body, this.sessionId, this.eventId)
+    if (shape !== null) {
+      this.shape = shape
+      this.mintsEventId = !this.#walk.hasEventId
+      return true
+    }
     this.#isSession = false
     if (!this.#body(body, this.#event)) return false
     const { seen } = this.#event.sight
@@ -367,29 +366,6 @@ function planOf(fields: readonly Field[]): Plan {
 
 function refusal(field: string, sentence: string, at: number): ScanRefusal {
   return { code: 'REQ_BODY_INVALID', field, detail: `${sentence}, at byte ${at}` }
-}
-
-/** Where the bytes of a uuid stand in its 36 characters. */
-const UUID_DIGITS = Uint8Array.of(0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34)
-
-/** Reads the 36 characters of a uuid at `at` into 16 bytes; false when they are none. */
-function uuidAt(bytes: Uint8Array, at: number, into: Uint8Array): boolean {
-  if (bytes[at + 8] !== 0x2d || bytes[at + 13] !== 0x2d || bytes[at + 18] !== 0x2d || bytes[at + 23] !== 0x2d)
-    return false
-  // What is no digit is -1: one look at all bits at the end.
-  let bits = 0
-  for (let i = 0; i < 16; i++) {
-    const digits = at + (UUID_DIGITS[i] as number)
-    const byte = ((HEX[bytes[digits] as number] as number) << 4) | (HEX[bytes[digits + 1] as number] as number)
-    bits |= byte
-    into[i] = byte
-  }
-  return bits >= 0
-}
-
-function isNil(uuid: Uint8Array): boolean {
-  for (let i = 0; i < 16; i++) if (uuid[i] !== 0) return false
-  return true
 }
 
 /** Characters as JSON Schema counts them: a pair of surrogates is one, a lone surrogate is one. */

@@ -2,7 +2,7 @@
 // first byte of a body to its verdict and by one body at a time.
 import type { Refused } from '#ingest/verdict.ts'
 import { conversationIdOf, uuidBytes } from '#proto/ids.ts'
-import type { ScannedId } from '#proto/scan/sdk.ts'
+import type { ScannedId } from '#proto/scan/scanned-id.ts'
 import { SdkScanner } from '#proto/scan/sdk.ts'
 import type { IdPolicy } from '#proto/sdk/fields.ts'
 
