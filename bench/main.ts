@@ -17,6 +17,7 @@ import { processing } from './cases/process.ts'
 import { queryFuzz } from './cases/query-fuzz.ts'
 import { scan } from './cases/scan.ts'
 import { scanFuzz } from './cases/scan-fuzz.ts'
+import { search } from './cases/search.ts'
 import { slowClient } from './cases/slow-client.ts'
 import { spans } from './cases/spans.ts'
 import { sqlGuard } from './cases/sql-guard.ts'
@@ -62,6 +63,11 @@ const cases: Readonly<Record<string, { about: string; run: (args: readonly strin
   },
   scan: { about: 'the check of a body: JSON.parse and schemas against the byte scanner', run: scan },
   'scan-fuzz': { about: '10,000,000 mutated bodies (or the number given), checked both ways', run: scanFuzz },
+  search: {
+    about:
+      'indexes of texts in several forms, and the search over events and texts; --texts (1000000), --compared (100000)',
+    run: search,
+  },
   spans: { about: 'a span from bytes to rows, by the framework that wrote it', run: spans },
   ingest: {
     about:

@@ -2,6 +2,7 @@
 import type { BaseFilters } from '#proto/dashboard/shared.ts'
 import type { Conditions } from '../../filters.ts'
 import { allOf, eventConditions, NOTHING } from '../../filters.ts'
+import { contains, ownCondition, PREVIEWS } from '../../reads/search.ts'
 import { OURS, TEXT_ORDER } from '../../reads/sql.ts'
 
 /** What raw logs add to the base filters. */
@@ -22,22 +23,10 @@ export function successCondition(success: boolean | undefined): Conditions {
   return { sql: ['failed = {failed:UInt8}'], parameters: { failed: success ? 0 : 1 } }
 }
 
-const contains = (text: string): string => `positionCaseInsensitiveUTF8(${text}, {search:String}) > 0`
-
-/** The text anywhere in name, ids, input or output, ignoring case. */
+/** The text anywhere in name, ids, input or output, ignoring case: where no index answers, among the events of a page's reach. */
 function searchCondition(search: string | undefined): Conditions {
   if (search === undefined || search === '') return NOTHING
-  const own = [
-    'name',
-    'toString(event_id)',
-    'toString(conversation_id)',
-    'session_id',
-    'user_id',
-    `replaceAll(toString(trace_id), '-', '')`,
-    // A preview is a beginning of its text, so what is found in it is found.
-    'input_preview',
-    'output_preview',
-  ]
+  const own = ownCondition(search)
   // Whole texts are read only for events whose previews don't hold them. A text may stand twice after a correction: the last counts.
   const beyond = `event_id IN (
         SELECT event_id FROM texts
@@ -47,5 +36,5 @@ function searchCondition(search: string | undefined): Conditions {
             AND (input_bytes > length(input_preview) OR output_bytes > length(output_preview)))
         GROUP BY event_id
         HAVING argMax(${contains('input')} OR ${contains('output')}, ${TEXT_ORDER}))`
-  return { sql: [[...own.map(contains), beyond].join('\n      OR ')], parameters: { search } }
+  return { sql: [[...own.sql, PREVIEWS, beyond].join('\n      OR ')], parameters: own.parameters }
 }

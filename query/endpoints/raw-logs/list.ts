@@ -13,6 +13,7 @@ import { findEvent, positionOf, readEvents } from '../../reads/events.ts'
 import { findBySentId, findTrace, uuidOf } from '../../reads/ids.ts'
 import { readLendersOf } from '../../reads/lenders.ts'
 import { readLogKeys } from '../../reads/log-keys.ts'
+import { readFoundKeys, searchFor } from '../../reads/search.ts'
 import type { SessionState } from '../../reads/sessions.ts'
 import { readSessions } from '../../reads/sessions.ts'
 import { OURS, sqlTime } from '../../reads/sql.ts'
@@ -119,6 +120,13 @@ function keysIn(
   slice: Slice,
   more = NOTHING,
 ): Promise<EventKey[]> {
+  const { search_query, ...others } = request
+  const search = searchFor(search_query ?? '')
+  // What has no words that an index knows, or is looked for in one conversation, is looked for in what a page reaches.
+  if (search.words.sql.length > 0 && request.conversation_id === undefined) {
+    const conditions = allOf(logConditions(others), more)
+    return readFoundKeys(call.reader, { search, window, conditions, slice, nowMs: call.nowMs })
+  }
   return readLogKeys(call.reader, {
     window,
     conditions: allOf(logConditions(request), more),

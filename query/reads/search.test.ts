@@ -1,0 +1,137 @@
+// Searches over texts in merged parts, in parts that no index knows yet, replaced, and gone, against a search over the same data in memory.
+import t from 'tap'
+import { createRandom } from '#proto/scan/fuzz/random.ts'
+import { createMetrics } from '#runtime/metrics.ts'
+import { silentLog, walledDatabase } from '#test/rig.ts'
+import { NOTHING } from '../filters.ts'
+import { type EventFields, id, insertEvents, NOW_MS, storedEvent } from '../fixture.ts'
+import type { Slice } from '../page.ts'
+import { createReaders } from '../reader.ts'
+import { windowBetween } from '../window.ts'
+import type { EventKey } from './events.ts'
+import { foundSql, readFoundKeys, searchFor } from './search.ts'
+
+const organization = id(1)
+const db = await walledDatabase(t)
+const reader = createReaders({
+  store: db.reader,
+  limits: { maxSeconds: 300, maxMemoryMb: 1024, maxRows: 0, organizationQueries: 8, organizationRows: 0 },
+  metrics: createMetrics('query'),
+  log: silentLog,
+})(organization, new AbortController().signal)
+
+/** What stands in the store, newest first. */
+const held: (EventFields & { event_id: string })[] = []
+const random = createRandom(7)
+const WORDS = [
+  'order',
+  'Reorder',
+  'ORDERS',
+  'refund',
+  'Müller',
+  'straße',
+  'x9-77',
+  'don’t',
+  'заказ',
+  '注文',
+  'a_b',
+  '50%',
+  'ok',
+  'İstanbul',
+]
+const EVENTS = 240
+const DAY_MS = 86_400_000
+
+function written(n: number): EventFields & { event_id: string } {
+  const text = (): string =>
+    Array.from({ length: 1 + random.below(5) }, () => WORDS[random.below(WORDS.length)]).join(' ')
+  return {
+    ...{ organization, event_id: id(1000 + n), conversation_id: id(n % 9), name: n % 40 === 0 ? 'refunds' : 'agent' },
+    // Some at the same instant.
+    at: new Date(NOW_MS - Math.floor(n / 3) * 1_800_000).toISOString(),
+    ...{ user_id: n % 31 === 0 ? 'user-of-orders' : 'u', input: text(), output: text() },
+  }
+}
+
+t.before(async () => {
+  await db.store.command('SYSTEM STOP MERGES texts')
+  for (let n = 0; n < EVENTS; n++) held.push(written(n))
+  const halves = [held.slice(0, EVENTS / 2), held.slice(EVENTS / 2)]
+  for (const half of halves) await insertEvents(db.store, half.map(storedEvent))
+  await insertEvents(db.store, [storedEvent({ ...written(0), organization: id(2) })])
+  // Two later texts of events that stand already, as a call's later report leaves them.
+  for (const n of [5, 6]) {
+    const event = held[n] as (typeof held)[number]
+    const { text } = storedEvent({ ...event, input: 'said later', output: 'nothing of it' })
+    const origin = { origin_sequence: 1_000_000 + n }
+    await db.store.client.insert({ table: 'texts', format: 'JSONEachRow', values: [{ ...text, ...origin }] })
+    await db.store.command(
+      `ALTER TABLE events UPDATE input_preview = 'said later', output_preview = 'nothing of it' WHERE event_id = {event:UUID}`,
+      { parameters: { event: event.event_id }, settings: { mutations_sync: '2' } },
+    )
+    held[n] = { ...event, input: 'said later', output: 'nothing of it' }
+  }
+  held.sort((a, b) => (a.at < b.at ? 1 : a.at > b.at ? -1 : a.event_id < b.event_id ? -1 : 1))
+})
+
+/** Ids of what holds a text. */
+function expected(text: string, { offset, limit, after }: Slice): string[] {
+  const lower = text.toLowerCase()
+  const hits = held.filter(({ input = '', output = '', name = '', user_id = '', event_id, conversation_id = '' }) =>
+    [input, output, name, user_id, event_id, conversation_id].some(field => field.toLowerCase().includes(lower)),
+  )
+  const from = after === undefined ? 0 : hits.findIndex(({ event_id }) => event_id === after.id) + 1
+  return hits.slice(from + offset, from + offset + limit).map(({ event_id }) => event_id)
+}
+
+/** Words and pieces of words, several of them, other letters, signs between; then names, ids, and what is nowhere. */
+const SEARCHES = ['RDER', 'order refund', 'MÜLL', 'don’t', 'said later', 'nothing of it order', 'of-orders', '00001003']
+const MORE = ['reorder', 'straße ok', 'x9-77', '50%', 'aXb', 'refunds', 'absent']
+
+async function compare(what: string, searches: readonly string[], foundMax = 10_000): Promise<void> {
+  for (const text of searches) {
+    const window = windowBetween(NOW_MS - 400 * DAY_MS, Number.POSITIVE_INFINITY)
+    const looking = { search: searchFor(text), window, conditions: NOTHING, nowMs: NOW_MS, foundMax }
+    const idsOf = async (slice: Slice): Promise<readonly EventKey[]> => {
+      const keys = await readFoundKeys(reader, { ...looking, slice })
+      const ids = keys.map(key => key.event_id)
+      if (ids.join() !== expected(text, slice).join()) t.strictSame(ids, expected(text, slice), `${what}: ${text}`)
+      return keys
+    }
+    const [, , last] = await idsOf({ offset: 2, limit: 500 })
+    if (last) await idsOf({ offset: 0, limit: 4, after: { at: last.ts, id: last.event_id } })
+  }
+  t.pass(what)
+}
+
+t.test('in parts that no merge has touched', () => compare('unmerged', [...SEARCHES, ...MORE]))
+
+t.test('by the index, once parts are merged', async t => {
+  await db.store.command('SYSTEM START MERGES texts')
+  await db.store.command('OPTIMIZE TABLE texts FINAL')
+  const sql = `EXPLAIN indexes = 1 ${foundSql(searchFor('refund'))}`
+  const parameters = {
+    from: '2020-01-01 00:00:00',
+    until: '2100-01-01 00:00:00',
+    search: 'refund',
+    run_0: 'refund',
+    most: 10,
+  }
+  const settings = { text_index_like_min_pattern_length: 2, text_index_like_max_postings_to_read: 100_000 }
+  const plan = await db.store.read<{ explain: string }>(sql, { parameters: { ...parameters, organization }, settings })
+  const text = plan.map(row => row.explain).join('\n')
+  t.match(text, /__text_index_words_like/, 'no text is read')
+  await compare('merged', [...SEARCHES, ...MORE])
+})
+
+t.test('where more texts hold it than are named', () => compare('many', SEARCHES, 10))
+
+t.test('in previews, when the texts are kept no longer', async t => {
+  const settings = { mutations_sync: '2' } as const
+  const parameters = { until: new Date(NOW_MS - DAY_MS).toISOString().slice(0, 10) }
+  await db.store.command('ALTER TABLE texts DELETE WHERE ts < toDateTime({until:Date})', { parameters, settings })
+  const [left] = await db.store.read<{ n: string }>('SELECT count() AS n FROM texts')
+  t.ok(Number(left?.n) < EVENTS)
+  await compare('bare', SEARCHES)
+  await compare('bare and many', SEARCHES.slice(0, 4), 10)
+})

@@ -1,0 +1,235 @@
+// What is searched for -> the keys of the events that hold it, newest first. Words stand in an index of `texts`; the newest texts that hold
+// them are asked for first, and then which events they belong to, beside those whose name or ids hold what is searched for.
+import type { Conditions } from '../filters.ts'
+import { allOf } from '../filters.ts'
+import type { Slice } from '../page.ts'
+import { sliceParameters } from '../page.ts'
+import type { Reader } from '../reader.ts'
+import type { Window } from '../window.ts'
+import type { EventKey } from './events.ts'
+import { pageSql, readLogKeys } from './log-keys.ts'
+import { OURS, sqlTime, TEXT_ORDER } from './sql.ts'
+
+/** Texts that are named one by one. Where more hold it, the newest reach back far enough for most pages. */
+const FOUND_MAX = 10_000
+/** Shorter words stand in too much of the index. */
+const WORD = /[a-z0-9]{2,}/gi
+const WORDS_MAX = 8
+
+/** The expression of the index `words`, to the letter: nothing else is answered by it. */
+const BOTH = `lowerUTF8(concat(input, '\\n', output))`
+/**
+ * By default the index answers patterns of four letters and more whose words are few; the scan of its dictionary costs the same for
+ * others, and the alternative is to read every text.
+ */
+const BY_INDEX = { text_index_like_min_pattern_length: 2, text_index_like_max_postings_to_read: 100_000 }
+
+/** The text anywhere, ignoring case; `{search:String}` is what is looked for. */
+export const contains = (text: string): string => `position(lowerUTF8(${text}), lowerUTF8({search:String})) > 0`
+const anyOf = (conditions: readonly string[]): string => conditions.join('\n      OR ')
+
+/** A search, taken apart. */
+export interface Search {
+  readonly text: string
+  /** Conditions on `texts` that its index answers; none of them, and every text would have to be read. */
+  readonly words: Conditions
+  /** The index says it all: what holds the words holds the search. */
+  readonly exact: boolean
+}
+
+/**
+ * Takes a search apart. The index knows words: letters of other scripts belong to them, but only runs of ASCII letters and digits can be
+ * looked for inside of them. A text that holds the search holds all of its runs, each within one word.
+ */
+export function searchFor(text: string): Search {
+  const runs = [...new Set(text.match(WORD))].slice(0, WORDS_MAX)
+  return {
+    text,
+    words: {
+      sql: runs.map((_, i) => `${BOTH} LIKE concat('%', lowerUTF8({run_${i}:String}), '%')`),
+      parameters: Object.fromEntries(runs.map((run, i) => [`run_${i}`, run])),
+    },
+    exact: runs[0] === text,
+  }
+}
+
+/** The search within name and ids. Ids of 128 bits are compared only with what could be a piece of one. */
+export function ownCondition(text: string): Conditions {
+  const ids = /^[0-9a-f-]+$/i.test(text)
+    ? ['toString(event_id)', 'toString(conversation_id)', `replaceAll(toString(trace_id), '-', '')`]
+    : []
+  return { sql: [anyOf(['name', 'session_id', 'user_id', ...ids].map(contains))], parameters: { search: text } }
+}
+
+/** The search in previews alone: a preview is a beginning of its text, so what is found in it is found. */
+export const PREVIEWS = anyOf(['input_preview', 'output_preview'].map(contains))
+
+/** Texts of the window that hold the words, by the index and, where that knows less, by the text. */
+const holding = ({ words, exact }: Search): string => `
+  FROM texts
+  WHERE ${OURS} AND ts >= {from:DateTime64(9, 'UTC')} AND ts <= {until:DateTime64(9, 'UTC')}
+    AND ${words.sql.join('\n    AND ')}${exact ? '' : `\n    AND (${contains('input')} OR ${contains('output')})`}`
+
+export const foundSql = (search: Search): string => `
+  SELECT event_id, group_id, ts ${holding(search)}
+  ORDER BY ts DESC
+  LIMIT {most:UInt32} WITH TIES`
+
+/** Of events with more than one text: those whose last one, which is the one that counts, does not hold the search. */
+const outdatedSql = (keys: string): string => `
+  SELECT event_id
+  FROM texts
+  WHERE ${OURS} AND (group_id, event_id) IN (
+      SELECT group_id, event_id FROM texts
+      WHERE ${OURS} AND ${keys}
+      GROUP BY group_id, event_id HAVING count() > 1)
+  GROUP BY event_id
+  HAVING NOT argMax(${contains('input')} OR ${contains('output')}, ${TEXT_ORDER})`
+const OUTDATED = outdatedSql('group_id IN {groups:Array(UUID)} AND event_id IN {found:Array(UUID)}')
+
+/** Days of the window that have more events with texts than texts: these are kept for a shorter time. */
+const BARE_DAYS = `
+  SELECT day
+  FROM (
+    SELECT toDate(ts) AS day, toInt64(sum(sign)) AS events, toInt64(0) AS held FROM events
+    WHERE ${OURS} AND ts >= {from:DateTime64(9, 'UTC')} AND ts <= {until:DateTime64(9, 'UTC')} AND input_bytes + output_bytes > 0
+    GROUP BY day
+    UNION ALL
+    SELECT toDate(ts) AS day, toInt64(0) AS events, toInt64(count()) AS held FROM texts
+    WHERE ${OURS} AND ts >= {from:DateTime64(9, 'UTC')} AND ts <= {until:DateTime64(9, 'UTC')}
+    GROUP BY day
+  )
+  GROUP BY day
+  HAVING sum(events) > sum(held)`
+
+interface Found {
+  readonly event_id: string
+  readonly group_id: string
+  readonly ts: string
+}
+
+/** What is looked for, where, and which part of it. */
+export interface Looking {
+  readonly search: Search
+  readonly window: Window
+  /** The other conditions of the request. */
+  readonly conditions: Conditions
+  readonly slice: Slice
+  readonly nowMs: number
+  /** For tests: texts that are named. */
+  readonly foundMax?: number
+}
+
+/** Keys of a page of what holds the search: by name, by ids or by texts. */
+export async function readFoundKeys(reader: Reader, looking: Looking): Promise<EventKey[]> {
+  const { search, window, slice, foundMax = FOUND_MAX } = looking
+  const { from, to } = window.parameters
+  const until = slice.after === undefined ? to : sqlTime(slice.after.at)
+  const bounds = { from, until, search: search.text, ...search.words.parameters }
+  const [found, bare] = await Promise.all([
+    reader.read<Found>('search_texts', foundSql(search), { ...bounds, most: foundMax }, BY_INDEX),
+    reader.read<{ day: string }>('search_bare_days', BARE_DAYS, bounds),
+  ])
+  const events = await standing(reader, search, found)
+  const days = bare.map(({ day }) => day)
+  const oldest = found.length < foundMax ? undefined : found.at(-1)?.ts
+  if (oldest === undefined) return readWith(reader, looking, events, days, from)
+  // All that holds it since then is known by name; most pages end there.
+  const since = sqlTime(oldest)
+  const recent = await readWith(reader, looking, events, days, since)
+  return recent.length === slice.limit ? recent : readBehind(reader, looking, days)
+}
+
+/** What was found and still counts. */
+async function standing(reader: Reader, search: Search, found: readonly Found[]): Promise<readonly Found[]> {
+  if (found.length === 0) return found
+  const outdated = await reader.read<{ event_id: string }>('search_outdated', OUTDATED, {
+    search: search.text,
+    groups: [...new Set(found.map(({ group_id }) => group_id))],
+    found: found.map(({ event_id }) => event_id),
+  })
+  const gone = new Set(outdated.map(({ event_id }) => event_id))
+  return gone.size === 0 ? found : found.filter(({ event_id }) => !gone.has(event_id))
+}
+
+/** Does anything but its texts hold the search? Reversed rows may say so for nothing. */
+const otherwiseSql = (own: string): string => `
+  SELECT 1 AS yes
+  FROM events
+  WHERE ${OURS} AND ts >= {from:DateTime64(9, 'UTC')} AND ts <= {until:DateTime64(9, 'UTC')} AND (${own})
+  LIMIT 1`
+
+/** The page since `lower`, when the texts that hold the search are known. */
+async function readWith(
+  reader: Reader,
+  looking: Looking,
+  events: readonly Found[],
+  days: readonly string[],
+  lower: string,
+): Promise<EventKey[]> {
+  const { search, window, conditions, slice, nowMs } = looking
+  const { to } = window.parameters
+  const own = ownOrPreview(search, days)
+  const until = slice.after === undefined ? to : sqlTime(slice.after.at)
+  const inTexts = { sql: ['event_id IN {found:Array(UUID)}'], parameters: { found: events.map(e => e.event_id) } }
+  const others = await reader.read('search_names', otherwiseSql(own.sql.join(' AND ')), {
+    ...own.parameters,
+    from: lower,
+    until,
+  })
+  if (others.length === 0) {
+    if (events.length === 0) return []
+    // Their times narrow the rows to the hours where they stand.
+    const times = [...new Set(events.map(({ ts }) => sqlTime(ts)))].sort()
+    const at = { sql: [`ts IN {found_at:Array(DateTime64(9, 'UTC'))}`], parameters: { found_at: times } }
+    const all = allOf(inTexts, at, conditions)
+    return reader.read<EventKey>('search_keys', pageSql(all, false, slice), {
+      ...all.parameters,
+      ...sliceParameters(slice),
+      ...{ lower: times[0] as string, to },
+    })
+  }
+  const either = {
+    sql: [anyOf([...own.sql, ...inTexts.sql])],
+    parameters: { ...own.parameters, ...inTexts.parameters },
+  }
+  return readLogKeys(reader, {
+    ...{ slice, nowMs, conversation: undefined },
+    conditions: allOf(either, conditions),
+    window: {
+      ...window,
+      fromMs: Date.parse(`${lower.replace(' ', 'T')}Z`),
+      parameters: { ...window.parameters, from: lower },
+    },
+  })
+}
+
+/** The page over the whole window, with the texts asked for inside of the query: they are too many to be named. */
+function readBehind(reader: Reader, looking: Looking, days: readonly string[]): Promise<EventKey[]> {
+  const { search, window, conditions, slice } = looking
+  const { from, to } = window.parameters
+  const until = slice.after === undefined ? to : sqlTime(slice.after.at)
+  const own = ownOrPreview(search, days)
+  const outdated = outdatedSql(`(group_id, event_id) IN (SELECT group_id, event_id ${holding(search)})`)
+  const inTexts = `event_id IN (SELECT event_id ${holding(search)}) AND event_id NOT IN (${outdated})`
+  const all = allOf({ sql: [anyOf([...own.sql, inTexts])], parameters: own.parameters }, conditions)
+  const parameters = {
+    ...all.parameters,
+    ...search.words.parameters,
+    ...sliceParameters(slice),
+    from,
+    until,
+    lower: from,
+    to,
+  }
+  return reader.read<EventKey>('search_keys', pageSql(all, false, slice), parameters, BY_INDEX)
+}
+
+function ownOrPreview(search: Search, days: readonly string[]): Conditions {
+  const own = ownCondition(search.text)
+  if (days.length === 0) return own
+  return {
+    sql: [anyOf([...own.sql, `toDate(ts) IN {bare_days:Array(Date)} AND (${PREVIEWS})`])],
+    parameters: { ...own.parameters, bare_days: days },
+  }
+}
