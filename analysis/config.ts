@@ -21,6 +21,11 @@ export const analysisSettings = {
       max: 8_760,
     },
   ),
+  ledgerSeconds: integer(
+    'PARLEY_LEDGER_SECONDS',
+    'seconds between two looks for finished ranges that the ledger does not hold yet',
+    { default: 5, min: 1, max: 3_600 },
+  ),
   retentionHours: integer(
     'PARLEY_RETENTION_HOURS',
     'hours between two sweeps of what organizations keep no longer; 0 never deletes it',

@@ -1,6 +1,5 @@
 // The analysis process: scheduled work beside the others. Erasures as soon as they are asked for, sweeps after them and of what is kept no
-// longer, verify. Any number
-// of these: one at a time works.
+// longer, verify; and, beside these, the ledger. Any number of these: one at a time works.
 import { randomBytes } from 'node:crypto'
 import { jetstreamManager } from '@nats-io/jetstream'
 import { openControlView } from '#control/view.ts'
@@ -14,6 +13,7 @@ import { readPartitions } from '#streams/settled.ts'
 import { analysisSettings } from './config.ts'
 import { continueErasures } from './erase/erasures.ts'
 import { sweep } from './erase/sweep.ts'
+import { createLedger } from './ledger.ts'
 import { createExpiry } from './retention/expire.ts'
 import { createRounds } from './rounds.ts'
 import { createVerifier } from './verify.ts'
@@ -47,9 +47,19 @@ await runPart('analysis', async ({ env, log, metrics }) => {
     ...{ cursors, store, partitions, metrics, log, organizations: view.organizations },
     everyHours: settings.retentionHours,
   })
+  const holder = randomBytes(8).toString('hex')
+  const fold = createLedger({ nc, cursors, store, partitions, metrics, log })
+  const folding = createRounds({
+    leases,
+    holder,
+    everyMs: settings.ledgerSeconds * 1000,
+    turn: 'ledger',
+    work: fold,
+    log,
+  })
   const rounds = createRounds({
     leases,
-    holder: randomBytes(8).toString('hex'),
+    holder,
     everyMs: settings.sweepSeconds * 1000,
     log,
     work: async signal => {
@@ -70,7 +80,7 @@ await runPart('analysis', async ({ env, log, metrics }) => {
     stop: async () => {
       watch.stop()
       view.close()
-      await rounds.stop()
+      await Promise.all([rounds.stop(), folding.stop()])
       await Promise.all([store.close(), nc.close()])
     },
   }

@@ -9,6 +9,8 @@ export interface RoundsOptions {
   /** Unique to this process. */
   readonly holder: string
   readonly everyMs: number
+  /** What the work is called where turns are taken. */
+  readonly turn?: string
   readonly work: (signal: AbortSignal) => Promise<void>
   readonly log: Log
 }
@@ -28,14 +30,14 @@ const STOP_MS = 3_000
 
 /** Begins with a round at once. */
 export function createRounds(options: RoundsOptions): Rounds {
-  const { leases, holder, everyMs, work, log } = options
+  const { leases, holder, everyMs, turn: name = 'analysis', work, log } = options
   const stopped = new AbortController()
   let asked = true
   let wake: () => void = () => {}
   let told = false
 
   const round = async (): Promise<boolean> => {
-    const turn = await takeTurn(leases, 'analysis', holder)
+    const turn = await takeTurn(leases, name, holder)
     if (!turn) return false
     try {
       await work(AbortSignal.any([stopped.signal, turn.lost]))

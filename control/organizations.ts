@@ -18,6 +18,7 @@ import {
   viewsKey,
 } from '#control/records.ts'
 import { ParleyError } from '#proto/errors.ts'
+import { rejectCountsKeyOf } from '#proto/ledger.ts'
 import { KEEP_EVERYTHING, type Keep, retentionClass } from '#proto/retention.ts'
 
 /** Organizations that one user may found: a person, not a program, makes them. */
@@ -100,4 +101,5 @@ export async function closeOrganization({ records, view }: Control, rejects: KV,
   ]
   for (const key of kept) await records.purge(key)
   await rejects.purge(id)
+  await rejects.purge(rejectCountsKeyOf(id))
 }

@@ -1,4 +1,4 @@
-// Refusals of requests that name their organization -> the last few of each, in a bucket that dashboards read. A refusal costs an object
+// Refusals of requests that name their organization -> the last few of each, and counts by hour, in a bucket that dashboards read. A refusal costs an object
 // in memory; what was noted is written every few seconds, once for each organization however many there were. The last seconds of a
 // killed receiver are lost: counters and logs have them.
 import { setTimeout as delay } from 'node:timers/promises'
@@ -8,6 +8,7 @@ import type { RejectedRequest } from '#proto/dashboard/rejects.ts'
 import { REJECTS_MAX } from '#proto/dashboard/rejects.ts'
 import type { ErrorCode } from '#proto/errors.ts'
 import { errors } from '#proto/errors.ts'
+import { REJECT_COUNTS_MAX, type RejectCounts, rejectCountsKeyOf, type Surface } from '#proto/ledger.ts'
 import type { Log } from '#runtime/log.ts'
 import type { Metrics } from '#runtime/metrics.ts'
 
@@ -41,6 +42,26 @@ const CLOSE_MS = 1_000
 const ORGANIZATIONS_MAX = 1_000
 /** Characters of a sentence: a field's name may be as long as its sender likes. */
 const SENTENCE_CHARS = 300
+const HOUR_MS = 3_600_000
+
+const surfaceOf = (endpoint: string): Surface =>
+  endpoint === 'traces' ? 'otlp' : endpoint === 'voice' ? 'voice' : 'sdk'
+
+/** What was refused of an organization and is not written yet. */
+interface Noted {
+  readonly requests: RejectedRequest[]
+  /** All of them, by `hour.surface.code`. */
+  readonly counts: Record<string, number>
+}
+
+/** Adds counts, and leaves out those of the oldest hours when there are too many. */
+function added(before: RejectCounts, counts: RejectCounts): RejectCounts {
+  const all = { ...before }
+  for (const [name, n] of Object.entries(counts)) all[name] = (all[name] ?? 0) + n
+  const hourOf = (name: string): number => Number(name.split('.', 1)[0])
+  const newest = Object.entries(all).sort(([a], [b]) => hourOf(b) - hourOf(a))
+  return Object.fromEntries(newest.slice(0, REJECT_COUNTS_MAX))
+}
 
 /** Remembers refusals from now on. */
 export function createRejects(options: RejectsOptions): Rejects {
@@ -48,18 +69,19 @@ export function createRejects(options: RejectsOptions): Rejects {
   const lost = options.metrics.counter('ingest_rejects_lost_total', 'refusals that dashboards will not show', [
     'reason',
   ])
-  let noted = new Map<string, RejectedRequest[]>()
+  let noted = new Map<string, Noted>()
   let timer: NodeJS.Timeout | null = null
   let writing: Promise<void> | null = null
   let closed = false
 
-  const write = async (organization: string, requests: RejectedRequest[]): Promise<void> => {
+  const write = async (organization: string, { requests, counts }: Noted): Promise<void> => {
     try {
       await changeRecord<RejectedRequest[]>(bucket, organization, (before = []) =>
         [...requests.toReversed(), ...before]
           .sort((x, y) => (x.at < y.at ? 1 : x.at > y.at ? -1 : 0))
           .slice(0, REJECTS_MAX),
       )
+      await changeRecord<RejectCounts>(bucket, rejectCountsKeyOf(organization), (before = {}) => added(before, counts))
     } catch (error) {
       lost.inc({ reason: 'bucket' }, requests.length)
       log.warn({ err: error, organization }, 'refusals could not be kept for the dashboard')
@@ -70,7 +92,7 @@ export function createRejects(options: RejectsOptions): Rejects {
     const batch = noted
     noted = new Map()
     timer = null
-    for (const [organization, requests] of batch) await write(organization, requests)
+    for (const [organization, refusals] of batch) await write(organization, refusals)
     writing = null
     if (noted.size > 0) schedule()
   }
@@ -83,14 +105,18 @@ export function createRejects(options: RejectsOptions): Rejects {
 
   return {
     note: (organization, { endpoint, code, detail, bodyBytes }) => {
-      const requests = noted.get(organization) ?? []
-      if (closed || (requests.length === 0 && noted.size >= ORGANIZATIONS_MAX)) {
+      const known = noted.get(organization)
+      if (closed || (known === undefined && noted.size >= ORGANIZATIONS_MAX)) {
         return lost.inc({ reason: closed ? 'stopping' : 'organizations' })
       }
-      if (requests.length === 0) noted.set(organization, requests)
+      const { requests, counts } = known ?? { requests: [], counts: {} }
+      if (known === undefined) noted.set(organization, { requests, counts })
       const { status, text } = errors[code]
       const error = (detail ? `${text}: ${detail}` : text).slice(0, SENTENCE_CHARS)
-      requests.push({ at: new Date(clock()).toISOString(), endpoint, status, code, error, body_bytes: bodyBytes })
+      const nowMs = clock()
+      const counted = `${Math.floor(nowMs / HOUR_MS)}.${surfaceOf(endpoint)}.${code}`
+      counts[counted] = (counts[counted] ?? 0) + 1
+      requests.push({ at: new Date(nowMs).toISOString(), endpoint, status, code, error, body_bytes: bodyBytes })
       if (requests.length > REJECTS_MAX) requests.shift()
       schedule()
     },

@@ -4,6 +4,7 @@
 
 import { hash } from 'node:crypto'
 import type { JetStreamClient } from '@nats-io/jetstream'
+import { type PackedTally, packTally, TALLY_MAX_ENTRIES, type TallyEntry } from '#proto/ledger.ts'
 import { blocksSubjectOf } from '#proto/streams.ts'
 import { scopeOf } from './lanes.ts'
 import { type Intent, rangeTokenOf, type Scope } from './protocol.ts'
@@ -24,10 +25,20 @@ export interface BlockRecord extends Scope {
   readonly checksum: string
   /** When it was finished, ISO 8601. */
   readonly at: string
+  /** What became of each payload; absent in records of earlier builds, and where there is too much to say. */
+  readonly tally?: PackedTally
+  /** The range had been stored before, and a replay has read it again. */
+  readonly again?: true
+}
+
+/** What a record says beside its intent. */
+export interface Told {
+  readonly tally: readonly TallyEntry[]
+  readonly again: boolean
 }
 
 /** The record of a finished intent. */
-export function recordOf(partition: number, intent: Intent, atMs: number): BlockRecord {
+export function recordOf(partition: number, intent: Intent, atMs: number, told?: Told): BlockRecord {
   const rows: Record<string, number> = {}
   for (const block of intent.blocks) rows[block.table] = (rows[block.table] ?? 0) + block.rows
   return {
@@ -42,6 +53,8 @@ export function recordOf(partition: number, intent: Intent, atMs: number): Block
     dead: intent.letters,
     checksum: hash('sha1', intent.blocks.map(block => block.checksum).join(), 'hex').slice(0, 16),
     at: new Date(atMs).toISOString(),
+    ...(told === undefined || told.tally.length > TALLY_MAX_ENTRIES ? {} : { tally: packTally(told.tally) }),
+    ...(told?.again ? { again: true as const } : {}),
   }
 }
 

@@ -1,4 +1,5 @@
 // A range of messages -> an intent that can be recorded, with the bodies and dead letters that belong to it.
+import type { TallyEntry } from '#proto/ledger.ts'
 import type { DeadLetter } from './block.ts'
 import type { RangeJudgement } from './calls.ts'
 import { SETTINGS_HASH } from './insert.ts'
@@ -31,6 +32,8 @@ export interface Prepared {
   readonly bodies: readonly Uint8Array[]
   readonly letters: readonly DeadLetter[]
   readonly messages: readonly StreamMessage[]
+  /** What became of each payload. */
+  readonly tally: readonly TallyEntry[]
   readonly workMs: number
   /** Events with tokens and without a price, by reason. */
   readonly unpriced: Readonly<Record<string, number>>
@@ -118,6 +121,7 @@ export async function prepareRange(
     bodies: parsed.blocks.map(block => block.body),
     letters: parsed.dead,
     messages,
+    tally: parsed.tally,
     workMs: parsed.workMs,
     unpriced: parsed.unpriced,
     fallbacks: parsed.fallbacks,

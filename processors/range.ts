@@ -7,7 +7,7 @@ import { publishDead } from './dead.ts'
 import { scopeOf } from './lanes.ts'
 import { Backoff } from './outage.ts'
 import { knownRepeats, type Prepared, prepareRange } from './prepare.ts'
-import { supersede } from './protocol.ts'
+import { laneOf, supersede } from './protocol.ts'
 import { findRefused } from './refusal.ts'
 import { takeReplaced } from './replace.ts'
 import { settleIntent } from './settle.ts'
@@ -68,7 +68,7 @@ export async function supersedeWith(context: PartitionContext, { intent }: Prepa
 }
 
 /** Dead letters and the block's record stand in their streams before the floor may pass. */
-export async function publishRange(context: PartitionContext, { intent, letters }: Prepared): Promise<void> {
+export async function publishRange(context: PartitionContext, { intent, letters, tally }: Prepared): Promise<void> {
   const { shared, partition, log, signal, streamOutage } = context
   const maxPayload = shared.nc.info?.max_payload ?? 1024 * 1024
   for (const letter of letters) {
@@ -77,7 +77,8 @@ export async function publishRange(context: PartitionContext, { intent, letters 
     const { sequence, frame, code, reason, organization } = letter
     log.warn({ sequence, frame, code, reason, organization }, 'a payload became a dead letter')
   }
-  const record = recordOf(partition, intent, Date.now())
+  const again = laneOf(context.cursor.value, intent.lane)?.kind === 'replay'
+  const record = recordOf(partition, intent, Date.now(), { tally, again })
   await insist(streamOutage, signal, () => publishRecord(shared.js, record, intent))
 }
 

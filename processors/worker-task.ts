@@ -4,11 +4,13 @@ import { once } from 'node:events'
 import { PerformanceObserver } from 'node:perf_hooks'
 import type { MessagePort } from 'node:worker_threads'
 import { Piscina } from 'piscina'
+import type { TallyEntry } from '#proto/ledger.ts'
 import type { BlockInput, DeadLetter, Parsers } from './block.ts'
 import { encodeRange, NewerEnvelope, parseRange } from './block.ts'
 import type { EncodedBlock } from './encoder.ts'
 import { createEncoder } from './encoder.ts'
 import type { OrdinalRun } from './protocol.ts'
+import { tallyOf } from './tally.ts'
 
 /** A task. */
 export interface WorkerTask {
@@ -31,6 +33,8 @@ export type WorkerResult =
       readonly unpriced: Readonly<Record<string, number>>
       readonly fallbacks: Readonly<Record<string, number>>
       readonly loose: number
+      /** What became of each payload, for the ledger. */
+      readonly tally: readonly TallyEntry[]
       /** Milliseconds of work, without the wait for the owner. */
       readonly workMs: number
       /** Milliseconds of garbage collection of the thread since its last result. */
@@ -57,10 +61,12 @@ export function createWorker(use: Parsers): (task: WorkerTask) => Promise<Worker
       const [judged] = (await answer) as [readonly OrdinalRun[]]
       const resumedAt = performance.now()
       const blocks = encodeRange(parsed, input, repeats ?? judged, createEncoder())
+      const tally = tallyOf(input, parsed, repeats ?? judged)
       const workMs = parsedAt - startedAt + (performance.now() - resumedAt)
       const gcMs = collected()
       const { dead, classes, readings, unpriced, fallbacks, loose, units } = parsed
-      return moved({ blocks, dead, units: units.length, classes, readings, unpriced, fallbacks, loose, workMs, gcMs })
+      const said = { classes, readings, unpriced, fallbacks, loose, tally, workMs, gcMs }
+      return moved({ blocks, dead, units: units.length, ...said })
     } catch (error) {
       if (error instanceof NewerEnvelope) return { newer: error.message }
       throw error

@@ -12,6 +12,7 @@ import type { PriceList } from '#proto/prices.ts'
 import type { Log } from '#runtime/log.ts'
 import type { Metrics } from '#runtime/metrics.ts'
 import type { StoredRanges } from '#streams/blocks.ts'
+import type { Journal } from '#streams/journal.ts'
 import type { PayloadPosition } from '#streams/payloads.ts'
 import { accessOf } from './access.ts'
 import { admit, readParams } from './admit.ts'
@@ -71,6 +72,8 @@ export interface Call extends BareCall {
   readonly prices: PriceList
   /** A payload as it was sent; null when it is no longer held. */
   readonly payloads: Payloads
+  /** What the streams say of payloads. */
+  readonly journal: Journal
 }
 
 /** Response of an endpoint that answers with a stream of text: chunks are taken as fast as the client reads them. */
@@ -157,6 +160,7 @@ export interface RunnerOptions {
   readonly stored: StoredRanges
   readonly prices: PriceList
   readonly payloads: Payloads
+  readonly journal: Journal
   readonly metrics: Metrics
   readonly log: Log
   /** Compare every answer with its schema, and every error with the codes that are declared. */
@@ -189,7 +193,7 @@ export function createRunner(options: RunnerOptions): (endpoint: Endpoint) => Ru
       const { principal, entered, asked } = await admit(options, access, plain, clock())
       const params = readParams(plain.params)
       const value = request?.read(asked(endpoint.method))
-      const { control, signIn, rejects, cursors, stored, prices, payloads } = options
+      const { control, signIn, rejects, cursors, stored, prices, payloads, journal } = options
       const { signal } = plain
       const log = options.log.child({ request: plain.id, organization: entered?.organization.id })
       const visitor = { headers: plain.headers, address: plain.address }
@@ -202,7 +206,7 @@ export function createRunner(options: RunnerOptions): (endpoint: Endpoint) => Ru
               ...bare,
               ...entered,
               reader: options.openReader(entered.organization.id, signal),
-              ...{ records: control.records, rejects, cursors, stored, prices, payloads },
+              ...{ records: control.records, rejects, cursors, stored, prices, payloads, journal },
             }) as Call,
         value,
       )

@@ -71,6 +71,7 @@ export async function startControlNode(
     stored: undefined as never,
     prices: { version: 'none', entries: [] },
     payloads: async () => null,
+    journal: undefined as never,
     metrics,
     log,
     checkResponses: options.routes === undefined,

@@ -17,6 +17,7 @@ import { openBuckets } from '#streams/apply.ts'
 import { openAuditStream } from '#streams/audit.ts'
 import type { StoredRanges } from '#streams/blocks.ts'
 import { followStoredRanges } from '#streams/blocks.ts'
+import { openJournal } from '#streams/journal.ts'
 import { readPayload } from '#streams/payloads.ts'
 import type { createTenant, WalledDatabase } from '#test/rig.ts'
 import { connectNats, silentLog, startNats, walledDatabase } from '#test/rig.ts'
@@ -256,6 +257,7 @@ export async function startNode(t: Teardown, options: NodeOptions = {}): Promise
     stored,
     prices: (await loadPrices('')).list,
     payloads: async position => readPayload(jsm, position),
+    journal: openJournal(nc),
     metrics,
     log: silentLog,
     checkResponses: true,

@@ -12,6 +12,7 @@ import { openBuckets } from '#streams/apply.ts'
 import { openAuditStream } from '#streams/audit.ts'
 import { followStoredRanges } from '#streams/blocks.ts'
 import { connect } from '#streams/connect.ts'
+import { openJournal } from '#streams/journal.ts'
 import { readPayload } from '#streams/payloads.ts'
 import { createAudit, storeAudit } from './audit.ts'
 import { createAuthenticator } from './auth.ts'
@@ -74,6 +75,7 @@ await runPart('query', async ({ env, log, metrics, fail }) => {
     stored,
     prices: prices.list,
     payloads: position => readPayload(jsm, position),
+    journal: openJournal(nc),
     metrics,
     log,
     checkResponses: settings.checkResponses === 'on',

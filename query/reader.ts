@@ -45,7 +45,7 @@ const RESULT_MAX_BYTES = 256 * 1024 * 1024
 /** Error codes of ClickHouse that mean "too much asked": rows, time, memory. */
 const LIMIT_CODES = new Set(['158', '159', '160', '241', '307', '396'])
 
-const TABLE = /\b(?:FROM|JOIN)\s+(events|texts|sessions|corrections|replaced_reports|audit)\b/g
+const TABLE = /\b(?:FROM|JOIN)\s+(events|texts|sessions|corrections|replaced_reports|audit|ledger)\b/g
 const NARROWED = /organization = \{organization:UUID\}/g
 
 /** Makes the reader of a request. */

@@ -20,6 +20,8 @@ import { explainEvent } from './endpoints/explain/event.ts'
 import { exportsDownload } from './endpoints/exports/download.ts'
 import { exportsOrder } from './endpoints/exports/order.ts'
 import { invitationsList, invitationsRevoke } from './endpoints/invitations/list.ts'
+import { ledger } from './endpoints/ledger/ledger.ts'
+import { receipt } from './endpoints/ledger/receipt.ts'
 import { live } from './endpoints/live/live.ts'
 import { membersLeave, membersRemove, membersUpdate } from './endpoints/members/change.ts'
 import { membersAdd, membersList } from './endpoints/members/list.ts'
@@ -88,6 +90,8 @@ export const routes: readonly Endpoint[] = [
   organizationSummary, // GET    /dashboard/api/organization/summary
   organizationDisplayId, // GET    /dashboard/api/organization/displayId
   rejectedRequests, // GET    /dashboard/api/organization/rejected-requests
+  ledger, // GET    /dashboard/api/ledger
+  receipt, // GET    /dashboard/api/receipts/{receipt}
   retention, // GET    /dashboard/api/organization/retention
   retentionUpdate, // PUT    /dashboard/api/organization/retention
   eventKeys, // GET    /dashboard/api/organization/event-keys

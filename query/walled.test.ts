@@ -6,7 +6,8 @@ import { createMetrics } from '#runtime/metrics.ts'
 import type { Store } from '#store/client.ts'
 import { raiseWall, requireWall } from '#store/wall/raise.ts'
 import { ORGANIZATION_HEADER, WALLED_TABLES } from '#store/wall/tables.ts'
-import { eventually, silentLog, walledDatabase } from '#test/rig.ts'
+import { applyStreams } from '#streams/apply.ts'
+import { eventually, silentLog, testLimits, walledDatabase } from '#test/rig.ts'
 import { accessOf } from './access.ts'
 import { id } from './fixture.ts'
 import { CALL, CHAT, startDataNode, writeData } from './fixture-data.ts'
@@ -36,6 +37,14 @@ await node.db.store.command(
   `INSERT INTO audit (organization, at, id, actor_kind, actor, action) VALUES
    ({b:UUID}, '2026-06-15 11:00:00.000', generateUUIDv4(), 'user', 'mallory', 'secret')`,
   { parameters: { b: node.b.organization } },
+)
+
+// Finished ranges of both, and streams to look for what waits.
+await applyStreams(node.nc, testLimits)
+await node.db.store.command(
+  `INSERT INTO ledger (organization, hour, surface, partition, from_sequence, to_sequence, generation, payloads)
+   SELECT arrayJoin([{a:UUID}, {b:UUID}]), '2026-06-15 11:00:00', 'sdk', 0, 1, 9, 1, 7`,
+  { parameters: { a: node.a.organization, b: node.b.organization } },
 )
 
 const all = { time_range: 'all' }
@@ -82,6 +91,8 @@ const QUESTIONS: readonly (readonly ['GET' | 'POST', string, object?])[] = [
   ['POST', '/conversation-detail', { conversation_id: CHAT }],
   ['GET', `/conversation-audio?conversation_id=${CALL}`],
   ['POST', '/intent-keywords', all],
+  ['GET', '/ledger'],
+  ['GET', '/receipts/0-1-0'],
 ]
 /** Endpoints of an organization that are not asked here, each with its reason. */
 const NOT_ASKED: readonly (readonly [path: RegExp, why: string])[] = [
@@ -91,6 +102,7 @@ const NOT_ASKED: readonly (readonly [path: RegExp, why: string])[] = [
   [/^.(users|erasures)/, 'records of erasures'],
   [/^.exports/, 'the same reads as raw-logs/export and errors/export'],
   [/^.organization.audit/, 'asked below, because it changes'],
+  [/^.receipts/, 'asked by a position'],
   [/^.live$/, 'a stream without an end; its read is asked below'],
   [/^.explain-event$/, 'the look-up of an event by its id, as in event-io'],
 ]

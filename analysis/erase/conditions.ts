@@ -19,7 +19,7 @@ export interface Doomed {
 }
 
 /** Books about what was done stay: they hold hashes and ids. */
-const OWN = new Set(['erased', 'migrations', 'audit'])
+const OWN = new Set(['erased', 'migrations', 'audit', 'ledger'])
 /** The last ones are those that others are found by: a pass that was cut short finds everything again. */
 const LAST = ['sessions', 'events', 'corrections']
 

@@ -19,7 +19,7 @@ export interface ExpiredRows {
 }
 
 /** Tables without rows that expire: books of what was done, and what is no row of an organization. */
-export const LASTING = ['audit', 'erased', 'fences', 'migrations']
+export const LASTING = ['audit', 'erased', 'fences', 'ledger', 'migrations']
 
 interface Rule {
   readonly table: string

@@ -33,7 +33,7 @@ export type MetadataFilter = Static<typeof MetadataFilter>
 export const PageNumber = Type.Integer({ minimum: 1, maximum: 2_147_483_647, default: 1 })
 
 /** A date or time of ISO 8601; without an offset it is local to `timezone`. */
-const IsoTime = Type.String({
+export const IsoTime = Type.String({
   pattern: '^\\d{4}-\\d\\d-\\d\\d(T\\d\\d:\\d\\d(:\\d\\d(\\.\\d{1,9})?)?(Z|[+-]\\d\\d:\\d\\d)?)?$',
 })
 

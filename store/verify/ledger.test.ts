@@ -5,7 +5,7 @@ import { freshDatabase } from '#test/rig.ts'
 import { compareLedger, currentOf, gapsOf } from './ledger.ts'
 
 const record = (from: number, to: number, more: Partial<RecordedRange> = {}): RecordedRange => ({
-  ...{ partition: 0, generation: 1, from, to, rows: {}, repeats: 0, dead: 0 },
+  ...{ partition: 0, generation: 1, from, to, rows: {}, repeats: 0, dead: 0, at: '' },
   ...more,
 })
 

@@ -5,7 +5,7 @@
 export const ORGANIZATION_HEADER = 'x-parley-organization'
 
 /** Tables that dashboard reads may see, each with an `organization` column. */
-export const WALLED_TABLES = ['events', 'texts', 'sessions', 'replaced_reports', 'audit'] as const
+export const WALLED_TABLES = ['events', 'texts', 'sessions', 'replaced_reports', 'audit', 'ledger'] as const
 
 /**
  * The condition of every row. A request without the header, or with a broken one, compares with NULL: no row. A function of the
