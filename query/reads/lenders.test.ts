@@ -54,6 +54,26 @@ t.test('in raw logs, their export and the conversation alike', async t => {
   t.equal(file.split(LONG).length - 1, 3)
 })
 
+t.test('a search finds the turns that show what it looks for, and no others', async t => {
+  const found = async (search_query: string, more = {}): Promise<number[]> => {
+    const { events } = await post('raw-logs', { search_query, page_size: 50, ...more })
+    return events
+      .map((event: { event_id: string }) => Number(event.event_id.slice(-12)))
+      .sort((a: number, b: number) => a - b)
+  }
+  t.strictSame(await found('goodbye'), [1001, 1003, 2003, 3001, 3003], 'but not the turn that has words of its own')
+  t.strictSame(await found('ELLO xxx'), [1001, 1002, 2001, 2002, 3001, 3002])
+  t.strictSame(await found('thinking'), [1002, 2002, 3002], 'what a call says that is not the last')
+  t.strictSame(await found('more'), [1003, 2003, 3003])
+  t.strictSame(await found('goodbye', { success: false }), [3001])
+  t.strictSame(await found('goodbye', { agent_name: 'planner' }), [1001, 3001])
+  const pages = [1, 2, 3, 4, 5].map(page => found('goodbye', { page_size: 1, page }))
+  t.strictSame(
+    (await Promise.all(pages)).flat().sort((a, b) => a - b),
+    [1001, 1003, 2003, 3001, 3003],
+  )
+})
+
 t.test('a failed turn is not said to have failed by what a call answered', async t => {
   const { errors } = await post('errors', {})
   t.match(errors, [{ event_id: id(3001), error_message: '', input: LONG, output: 'goodbye' }])

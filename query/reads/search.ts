@@ -6,6 +6,8 @@ import type { Slice } from '../page.ts'
 import { sliceParameters } from '../page.ts'
 import type { Reader } from '../reader.ts'
 import type { Window } from '../window.ts'
+import type { FoundText } from './borrowed.ts'
+import { BORROWED_WITHIN_MS, readBorrowers } from './borrowed.ts'
 import type { EventKey } from './events.ts'
 import { pageSql, readLogKeys } from './log-keys.ts'
 import { OURS, sqlTime, TEXT_ORDER } from './sql.ts'
@@ -102,12 +104,6 @@ const BARE_DAYS = `
   GROUP BY day
   HAVING sum(events) > sum(held)`
 
-interface Found {
-  readonly event_id: string
-  readonly group_id: string
-  readonly ts: string
-}
-
 /** What is looked for, where, and which part of it. */
 export interface Looking {
   readonly search: Search
@@ -127,21 +123,35 @@ export async function readFoundKeys(reader: Reader, looking: Looking): Promise<E
   const until = slice.after === undefined ? to : sqlTime(slice.after.at)
   const bounds = { from, until, search: search.text, ...search.words.parameters }
   const [found, bare] = await Promise.all([
-    reader.read<Found>('search_texts', foundSql(search), { ...bounds, most: foundMax }, BY_INDEX),
+    // A turn may come before the page's end, and the call that it borrows from behind.
+    reader.read<FoundText>(
+      'search_texts',
+      foundSql(search),
+      { ...bounds, until: later(until), most: foundMax },
+      BY_INDEX,
+    ),
     reader.read<{ day: string }>('search_bare_days', BARE_DAYS, bounds),
   ])
-  const events = await standing(reader, search, found)
+  const held = await standing(reader, search, found)
+  const turns = await readBorrowers(reader, { found: held, holds: contains, search: search.text })
+  const events = [...held, ...turns]
   const days = bare.map(({ day }) => day)
   const oldest = found.length < foundMax ? undefined : found.at(-1)?.ts
   if (oldest === undefined) return readWith(reader, looking, events, days, from)
   // All that holds it since then is known by name; most pages end there.
   const since = sqlTime(oldest)
   const recent = await readWith(reader, looking, events, days, since)
-  return recent.length === slice.limit ? recent : readBehind(reader, looking, days)
+  return recent.length === slice.limit ? recent : readBehind(reader, looking, turns, days)
+}
+
+/** A time by as much later as a call may begin after the turn that borrows from it. */
+function later(time: string): string {
+  const ms = Date.parse(`${time.slice(0, 23).replace(' ', 'T')}Z`) + BORROWED_WITHIN_MS
+  return new Date(ms).toISOString().slice(0, 23).replace('T', ' ')
 }
 
 /** What was found and still counts. */
-async function standing(reader: Reader, search: Search, found: readonly Found[]): Promise<readonly Found[]> {
+async function standing(reader: Reader, search: Search, found: readonly FoundText[]): Promise<readonly FoundText[]> {
   if (found.length === 0) return found
   const outdated = await reader.read<{ event_id: string }>('search_outdated', OUTDATED, {
     search: search.text,
@@ -163,7 +173,7 @@ const otherwiseSql = (own: string): string => `
 async function readWith(
   reader: Reader,
   looking: Looking,
-  events: readonly Found[],
+  events: readonly FoundText[],
   days: readonly string[],
   lower: string,
 ): Promise<EventKey[]> {
@@ -181,12 +191,13 @@ async function readWith(
     if (events.length === 0) return []
     // Their times narrow the rows to the hours where they stand.
     const times = [...new Set(events.map(({ ts }) => sqlTime(ts)))].sort()
+    const first = times[0] as string
     const at = { sql: [`ts IN {found_at:Array(DateTime64(9, 'UTC'))}`], parameters: { found_at: times } }
     const all = allOf(inTexts, at, conditions)
     return reader.read<EventKey>('search_keys', pageSql(all, false, slice), {
       ...all.parameters,
       ...sliceParameters(slice),
-      ...{ lower: times[0] as string, to },
+      ...{ lower: first > lower ? first : lower, to },
     })
   }
   const either = {
@@ -205,18 +216,25 @@ async function readWith(
 }
 
 /** The page over the whole window, with the texts asked for inside of the query: they are too many to be named. */
-function readBehind(reader: Reader, looking: Looking, days: readonly string[]): Promise<EventKey[]> {
+function readBehind(
+  reader: Reader,
+  looking: Looking,
+  turns: readonly FoundText[],
+  days: readonly string[],
+): Promise<EventKey[]> {
   const { search, window, conditions, slice } = looking
   const { from, to } = window.parameters
   const until = slice.after === undefined ? to : sqlTime(slice.after.at)
   const own = ownOrPreview(search, days)
   const outdated = outdatedSql(`(group_id, event_id) IN (SELECT group_id, event_id ${holding(search)})`)
+  const borrowed = 'event_id IN {turns:Array(UUID)}'
   const inTexts = `event_id IN (SELECT event_id ${holding(search)}) AND event_id NOT IN (${outdated})`
-  const all = allOf({ sql: [anyOf([...own.sql, inTexts])], parameters: own.parameters }, conditions)
+  const all = allOf({ sql: [anyOf([...own.sql, borrowed, inTexts])], parameters: own.parameters }, conditions)
   const parameters = {
     ...all.parameters,
     ...search.words.parameters,
     ...sliceParameters(slice),
+    turns: turns.map(({ event_id }) => event_id),
     from,
     until,
     lower: from,
