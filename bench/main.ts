@@ -45,7 +45,8 @@ const cases: Readonly<Record<string, { about: string; run: (args: readonly strin
   },
   idle: { about: 'memory and CPU of the running, idle instance', run: idle },
   late: {
-    about: 'traces in pieces, their roots last or never, every sum recounted meanwhile; --traces (100000), --kills (0)',
+    about:
+      'traces in pieces, roots last or never: time home, sums recounted each second; --traces (100000), --rate (4000), --kills (0)',
     run: late,
   },
   moves: {
