@@ -13,6 +13,7 @@ import type { EventOwner } from './direct/sdk-events.ts'
 import { type RowOrigin, writeEvent } from './direct/sdk-rows.ts'
 import type { BlockEncoder, EncodedBlock } from './encoder.ts'
 import { inScope } from './lanes.ts'
+import { atHome, type Home } from './loose.ts'
 import type { FrameContext, FramePacker, FrameParser, PackedUnits, ParseOutcome, Unit } from './outcome.ts'
 import { UNPRICED_KEY } from './parsers/cost.ts'
 import type { DeadCode, DeadFrame, OrdinalRun, Scope } from './protocol.ts'
@@ -181,12 +182,15 @@ export function parseRange(input: BlockInput, parsers: Parsers, progress: Progre
   return { units, bodies, prints: printsOf(units, bodies), dead, classes, readings, unpriced, fallbacks, loose }
 }
 
-/** Encodes the units that are no repeats. */
+const nowhere = (): undefined => undefined
+
+/** Encodes the units that are no repeats; `homeAt`: where one belongs that does not say it itself. */
 export function encodeRange(
   parsed: Parsed,
   input: Pick<BlockInput, 'partition' | 'generation'>,
   repeats: readonly OrdinalRun[],
   encoder: BlockEncoder,
+  homeAt: (ordinal: number) => Home | undefined = nowhere,
 ): EncodedBlock[] {
   let run = 0
   const { units, bodies } = parsed
@@ -208,7 +212,7 @@ export function encodeRange(
     if (placed.refused) continue
     if (placed.packed !== undefined) {
       const { units: packed, at: index } = placed.packed
-      packed.write(index, encoder, originOf(input, placed), placed.first)
+      packed.write(index, encoder, originOf(input, placed), placed.first, homeAt(ordinal))
       continue
     }
     const at = (index: number) => ({
@@ -222,7 +226,8 @@ export function encodeRange(
     for (const [i, row] of unit.sessions.entries()) encoder.add('sessions', row, at(first.sessions + i))
     for (const [i, row] of unit.texts.entries()) encoder.add('texts', row, at(first.texts + i))
     for (const [i, row] of (unit.links ?? []).entries()) encoder.add('links', row, at(first.links + i))
-    for (const [i, row] of unit.events.entries()) encoder.add('events', row, at(first.events + i))
+    for (const [i, row] of unit.events.entries())
+      encoder.add('events', atHome(row, homeAt(ordinal)), at(first.events + i))
   }
   return encoder.finish()
 }

@@ -20,6 +20,8 @@ export interface BlockRecord extends Scope {
   readonly repeats: number
   /** Events without a conversation of their own, repeats included; absent: none. */
   readonly loose?: number
+  /** Events that were written at home at once, by all links that were known up to this position of the stream; absent: none. */
+  readonly placed?: { readonly revision: number; readonly rows: number }
   readonly dead: number
   /** Over the checksums of all blocks of the range. */
   readonly checksum: string
@@ -49,6 +51,7 @@ export function recordOf(partition: number, intent: Intent, atMs: number, told?:
     ...scopeOf(intent),
     rows,
     ...(intent.loose === undefined ? {} : { loose: intent.loose }),
+    ...(intent.homes === undefined ? {} : { placed: { revision: intent.homes.revision, rows: intent.homes.rows } }),
     repeats: intent.repeats.reduce((sum, [first, last]) => sum + last - first + 1, 0),
     dead: intent.letters,
     checksum: hash('sha1', intent.blocks.map(block => block.checksum).join(), 'hex').slice(0, 16),

@@ -8,8 +8,10 @@ import type { CallBook } from './calls.ts'
 import type { CursorKeeper } from './cursor.ts'
 import { Stopped } from './cursor.ts'
 import type { Gate } from './gate.ts'
+import type { LinkMemory } from './link-memory.ts'
 import type { ProcessorMetrics } from './metrics.ts'
 import { Backoff, type Outage } from './outage.ts'
+import type { Placing } from './placing.ts'
 import type { ParsePool } from './pool.ts'
 import type { Readings } from './readings.ts'
 import type { SettleContext } from './settle.ts'
@@ -29,6 +31,8 @@ export interface OwnerShared {
   /** Retention classes other than 0, by organization. */
   readonly classes: () => Readonly<Record<string, number>>
   readonly readings: Readings
+  /** Late links; left out: spans without a session are stored under their stand-ins, and moved. */
+  readonly links?: LinkMemory
   /** Rows of one move; left out: as many as a statement may hold. */
   readonly moveRows?: number
   readonly insertIntervalMs: number
@@ -55,6 +59,7 @@ export interface PartitionContext {
   readonly settling: SettleContext
   readonly verdicts: Verdicts
   readonly calls: CallBook
+  readonly placing: Placing
   /** Of writing to the streams. */
   readonly streamOutage: Outage
   /** True once there are to be no more ranges. */

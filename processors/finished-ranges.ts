@@ -1,8 +1,8 @@
 // The BLOCKS stream -> the records of finished ranges in order, from a position on: what an owner has to look at.
-import { DeliverPolicy } from '@nats-io/jetstream'
+import { DeliverPolicy, type JetStreamClient } from '@nats-io/jetstream'
 import { BLOCKS_STREAM } from '#proto/streams.ts'
+import type { Log } from '#runtime/log.ts'
 import type { BlockRecord } from './blocks.ts'
-import type { PartitionContext } from './context.ts'
 import { sleep } from './outage.ts'
 
 /** A record, and its place in the stream. */
@@ -24,14 +24,20 @@ const WAITING_MAX = 4_000
 const PULL_MESSAGES = 500
 const RETRY_MS = 250
 
+interface FollowOptions {
+  readonly js: JetStreamClient
+  readonly signal: AbortSignal
+  readonly log: Log
+}
+
 /** Follows the stream behind `after`, until the partition's signal aborts. */
-export function followFinished({ shared, signal, log }: PartitionContext, after: number): FinishedRanges {
+export function followFinished({ js, signal, log }: FollowOptions, after: number): FinishedRanges {
   const waiting: PlacedRecord[] = []
   let last = after
   let wake: () => void = () => {}
 
   const pull = async (): Promise<void> => {
-    const consumer = await shared.js.consumers.get(BLOCKS_STREAM, {
+    const consumer = await js.consumers.get(BLOCKS_STREAM, {
       deliver_policy: DeliverPolicy.StartSequence,
       opt_start_seq: last + 1,
     })

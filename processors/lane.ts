@@ -18,7 +18,7 @@ import {
   laneOf,
   propose,
 } from './protocol.ts'
-import { storeRange } from './range.ts'
+import { storeRange, unplaced } from './range.ts'
 import type { Reader, StreamMessage } from './reader.ts'
 import { organizationWeights } from './weight.ts'
 
@@ -236,7 +236,7 @@ export class LaneLoop {
     messages: readonly StreamMessage[],
     weight: number,
   ): Promise<readonly [Prepared, () => void] | undefined> {
-    const { shared, partition, signal, cursor, verdicts } = this.#context
+    const { shared, partition, signal, cursor, verdicts, placing } = this.#context
     const { gate } = shared
     const lane = this.#lane() as Lane
     const urgent = lane.kind === 'live'
@@ -254,15 +254,19 @@ export class LaneLoop {
       const from = endOf(cursor.value, this.id) + 1
       const to = (messages.at(-1) as StreamMessage).sequence
       const { generation } = cursor.value
+      const name = { lane: this.id, from }
       const units = verdicts.open({ replay: lane.kind === 'replay', from, to })
       const judgement = judgementOf(this.#context, units, { lane: this.id, from, to })
       const prepared = await prepareRange({ pool: shared.pool, partition, signal }, judgement, messages, {
         ...{ lane: this.id, from, ...scopeOf(lane), generation, dead: [], repeats: null, ...slow },
         classes: shared.classes(),
         reading: shared.readings.now(),
+        // What is read again may no longer reveal what was known of it.
+        place: lane.kind === 'replay' ? unplaced(this.#context) : loose => placing.place(loose, name),
       })
       if (messages.length > 1 && sizeOf(prepared.intent) > INTENT_MAX_BYTES) {
         judgement.undo()
+        placing.settled(name)
         throw new Large()
       }
       shared.metrics.parseSeconds.observe(prepared.workMs / 1000)
@@ -289,6 +293,7 @@ export class LaneLoop {
     const intent = { ...prepared.intent, clearing }
     const flight: Flight = { intent, messages: prepared.messages, weight, stored: false }
     await this.#write(cursor => propose(cursor, intent))
+    this.#context.placing.settled(intent)
     this.#flights.push(flight)
     return flight
   }

@@ -17,6 +17,7 @@ import { processorSettings } from './config.ts'
 import { createGate } from './gate.ts'
 import { REQUEST_TIMEOUT_MS } from './insert.ts'
 import { thisHolder } from './lease.ts'
+import { followLinks } from './link-memory.ts'
 import { joinMembers } from './members.ts'
 import { createProcessorMetrics } from './metrics.ts'
 import { startOwner } from './owner.ts'
@@ -57,10 +58,14 @@ await runPart('processor', async ({ env, log, metrics }) => {
     log,
   })
   const instruments = createProcessorMetrics(metrics)
+  const js = jetstream(nc, { timeout: 5_000 })
+  const jsm = await jetstreamManager(nc, { timeout: 5_000 })
+  const links = followLinks({ js, jsm, store, log })
   const shared = {
     nc,
-    js: jetstream(nc, { timeout: 5_000 }),
-    jsm: await jetstreamManager(nc, { timeout: 5_000 }),
+    js,
+    jsm,
+    links,
     cursors: buckets.cursors,
     store,
     pool,
@@ -93,6 +98,7 @@ await runPart('processor', async ({ env, log, metrics }) => {
     stop: async () => {
       await members.stop(link.up ? STOP_GRACE_MS : AWAY_GRACE_MS)
       control.close()
+      links.close()
       await Promise.all([pool.close(), store.close(), nc.close()])
     },
   }

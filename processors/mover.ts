@@ -21,7 +21,9 @@ import {
   leftOf,
   linkedTraces,
   MOVE_ROWS,
+  olderTraces,
   type Positions,
+  positionsOf,
   type Slice,
   settledCondition,
   stage,
@@ -48,6 +50,8 @@ const IDLE_MS = 5_000
 /** Spans and links that one round looks at. */
 const ROUND_UNITS = 200_000
 const ROUND_RECORDS = 2_000
+/** Positions that one slice of traces spans, at least. */
+const NEAR = 1_000
 /** Traces and conversations that one statement names. */
 const SLICE_NAMES = 50_000
 /** Records without anything to do are passed in memory, and told now and then. */
@@ -73,13 +77,13 @@ export class Mover {
   async run(): Promise<void> {
     await this.#open()
     await this.#insist(() => this.#alone(() => this.#finish()))
-    const finished = followFinished(this.#context, this.#state.at)
+    const finished = followFinished({ js: this.#context.shared.js, ...this.#context }, this.#state.at)
     while (!this.#context.draining()) {
       this.#check()
       const round = this.#next(finished)
       if (round.length === 0) await finished.changed(finished.waiting.length > 0 ? LOOK_MS : IDLE_MS)
       else {
-        const moved = await this.#look(round.map(({ record }) => record))
+        const moved = await this.#look(round)
         finished.waiting.splice(0, round.length)
         await this.#pass((round.at(-1) as PlacedRecord).position, moved)
         if (moved) await sleep(ROUND_MS, this.#context.signal)
@@ -102,7 +106,7 @@ export class Mover {
   /** Rows of a range may be moved once nobody comes back to count them. */
   #isOpen(record: BlockRecord): boolean {
     const { partition, cursor } = this.#context
-    if (record.partition !== partition || (record.loose ?? 0) === 0) return false
+    if (record.partition !== partition || ((record.loose ?? 0) === 0 && record.placed === undefined)) return false
     return cursor.value.intents.some(
       ({ done, from, to, only, without }) =>
         !done &&
@@ -113,17 +117,54 @@ export class Mover {
   }
 
   /** True when there was something to look for. */
-  async #look(records: readonly BlockRecord[]): Promise<boolean> {
-    const { partition, settling } = this.#context
-    const links = joined(records.filter(record => (record.rows.links ?? 0) > 0))
-    const rows = joined(records.filter(record => record.partition === partition && (record.loose ?? 0) > 0))
-    if (links.length + rows.length === 0) return false
-    const traces = await this.#insist(() => this.#timed('links', () => linkedTraces(settling.store, { links, rows })))
+  async #look(round: readonly PlacedRecord[]): Promise<boolean> {
+    const { settling, signal } = this.#context
+    const touched = this.#touchedBy(round)
+    if (Object.values(touched).every(positions => positions.length === 0)) return false
+    const traces = await this.#insist(() => this.#timed('links', () => linkedTraces(settling.store, touched)))
     for (const some of slicesOf(traces)) {
-      // Others may take rows of this partition back between two moves.
-      while (await this.#insist(() => this.#alone(() => this.#home(some))));
+      const { recent, older } = await this.#insist(() => this.#timed('older', () => this.#split(some)))
+      for (const part of [...slicesBySequence(recent), { traces: older, from: 0 }]) {
+        // Others may take rows of this partition back between two moves.
+        while (part.traces.length > 0 && (await this.#insist(() => this.#alone(() => this.#home(part))))) {
+          if (signal.aborted) return true
+        }
+      }
+      await this.#insist(() => this.#alone(() => this.#captures(some)))
     }
     return true
+  }
+
+  /** Links of these ranges, and what rows of theirs may be away from home. */
+  #touchedBy(round: readonly PlacedRecord[]): Record<'links' | 'rows' | 'placed', Positions[]> {
+    const { partition, shared } = this.#context
+    const own = round.filter(({ record }) => record.partition === partition)
+    const links: Positions[] = round.map(({ record }) => record).filter(record => (record.rows.links ?? 0) > 0)
+    const placed: Positions[] = []
+    for (const { record, position } of own) {
+      if (record.placed === undefined) continue
+      // Links that were stored while the range was, and of which it may not have known.
+      const missed = shared.links?.between(record.placed.revision, position)
+      if (missed) links.push(...missed)
+      else placed.push(record)
+    }
+    const loose = own.map(({ record }) => record).filter(record => (record.loose ?? 0) > 0)
+    return { links: positionsOf(links), rows: positionsOf(loose), placed: positionsOf(placed) }
+  }
+
+  /** Traces by where their rows may stand: from the first that this owner has read on, or before that. */
+  async #split(traces: readonly LinkedTrace[]): Promise<{ recent: Begun[]; older: readonly LinkedTrace[] }> {
+    const { partition, settling, placing } = this.#context
+    const { since } = placing.firsts
+    const recent = traces.flatMap(trace => {
+      const from = placing.firsts.of(trace.provisional)
+      return from === undefined ? [] : [{ trace, from }]
+    })
+    if (since === 0) return { recent, older: [] }
+    const slice = { partition, traces, settled: '1', from: 0 }
+    const older = await olderTraces(settling.store, slice, since)
+    const all = new Set(older)
+    return { recent: recent.filter(({ trace }) => !all.has(trace)), older }
   }
 
   /** Does it until it succeeds; between two tries others may take rows of this partition back. */
@@ -140,19 +181,23 @@ export class Mover {
   }
 
   /** Moves some of what is not at home; true when there may be more. May be repeated from anywhere. */
-  async #home(traces: readonly LinkedTrace[]): Promise<boolean> {
+  async #home({ traces, from }: { readonly traces: readonly LinkedTrace[]; readonly from: number }): Promise<boolean> {
     await this.#finish()
     const { partition, settling, signal, cursor } = this.#context
     const { store, lease } = settling
-    const slice: Slice = { partition, traces, settled: settledCondition(cursor.value) }
+    const slice: Slice = { partition, traces, settled: settledCondition(cursor.value), from }
     const bounds = await this.#timed('bounds', () => boundsOf(store, slice))
-    if (bounds) {
-      await lease.fresh(signal)
-      if (await this.#stage({ ...slice, ...bounds })) return true
-    }
-    await this.#timed('captures', () => copyCaptures(store, slice))
-    await this.#timed('drop', () => dropCaptures(store, slice))
-    return false
+    if (!bounds) return false
+    await lease.fresh(signal)
+    return this.#stage({ ...slice, ...bounds })
+  }
+
+  /** Lets homes know what was captured under stand-ins. */
+  async #captures(traces: readonly LinkedTrace[]): Promise<void> {
+    const { partition, settling, cursor } = this.#context
+    const slice: Slice = { partition, traces, settled: settledCondition(cursor.value), from: 0 }
+    await this.#timed('captures', () => copyCaptures(settling.store, slice))
+    await this.#timed('drop', () => dropCaptures(settling.store, slice))
   }
 
   /** Moves what is not at home, up to the size of one move; true when there may be more. What is staged in doubt is never copied. */
@@ -238,6 +283,32 @@ export class Mover {
   }
 }
 
+/** A trace, and the first position at which this owner has read a span of it. */
+interface Begun {
+  readonly trace: LinkedTrace
+  readonly from: number
+}
+
+/** Traces in slices that began within a few times the same distance from the latest: what is old costs the young ones nothing. */
+function slicesBySequence(begun: readonly Begun[]): { readonly traces: LinkedTrace[]; readonly from: number }[] {
+  const sorted = begun.toSorted((a, b) => b.from - a.from)
+  const latest = sorted[0]?.from ?? 0
+  const slices: { traces: LinkedTrace[]; from: number }[] = []
+  let reach = 0
+  for (const { trace, from } of sorted) {
+    const distance = latest - from
+    const slice = slices.at(-1)
+    if (slice && distance <= reach) {
+      slice.traces.push(trace)
+      slice.from = from
+    } else {
+      slices.push({ traces: [trace], from })
+      reach = Math.max(NEAR, distance * 4)
+    }
+  }
+  return slices
+}
+
 /** Traces in slices of which one statement can name everything. */
 function slicesOf(traces: readonly LinkedTrace[]): LinkedTrace[][] {
   const slices: LinkedTrace[][] = []
@@ -252,16 +323,4 @@ function slicesOf(traces: readonly LinkedTrace[]): LinkedTrace[][] {
     slices.at(-1)?.push(trace)
   }
   return slices
-}
-
-/** Positions of records, neighbours as one. */
-function joined(records: readonly BlockRecord[]): Positions[] {
-  const sorted = records.toSorted((a, b) => a.partition - b.partition || a.from - b.from)
-  const ranges: { partition: number; from: number; to: number }[] = []
-  for (const { partition, from, to } of sorted) {
-    const last = ranges.at(-1)
-    if (last && last.partition === partition && from <= last.to + 1) last.to = Math.max(last.to, to)
-    else ranges.push({ partition, from, to })
-  }
-  return ranges
 }

@@ -22,6 +22,8 @@ export interface LinkedTrace {
   /** The conversation of its spans that name none. */
   readonly provisional: string
   readonly home: string
+  /** Of its home, as rows say it. */
+  readonly session: string
   /** All that links say. */
   readonly linked: readonly string[]
 }
@@ -30,8 +32,10 @@ export interface LinkedTrace {
 const RANK = '(depth, started_at, span_id)'
 const POSITION = 'origin_generation, origin_sequence, origin_frame, origin_index'
 const WRITING = `${POSITION}, version`
-/** Of versions: which move of the row it is. Rows of spans have 0 there when they are first written. */
+/** Of versions: which move of the row it is. Of a span that is first written under a stand-in, or names its session, 0. */
 const MOVES_MASK = 4_294_967_295
+/** Rows of spans that name no session of their own. */
+const MOVABLE = `(provisional = 1 OR bitAnd(version, ${MOVES_MASK}) > 0)`
 /** Traces that one deletion of captures names: its text is kept with the table. */
 const DROP_TRACES = 500
 /** Longer than any statement over a slice of traces. */
@@ -58,20 +62,29 @@ const within = (ranges: readonly Positions[]): string =>
     .map(({ partition, from, to }) => `origin_partition = ${partition} AND origin_sequence BETWEEN ${from} AND ${to}`)
     .join(' OR ')
 
+/** Where something may have changed. */
+interface Touched {
+  readonly links: readonly Positions[]
+  /** Of rows under stand-ins. */
+  readonly rows: readonly Positions[]
+  /** Of rows that were written at home at once, too. */
+  readonly placed?: readonly Positions[]
+}
+
 /** Traces that a link of `links` or a row of `rows` touches, and of which a link is known. @throws when the store is away. */
-export function linkedTraces(
-  store: Store,
-  { links, rows }: { readonly links: readonly Positions[]; readonly rows: readonly Positions[] },
-): Promise<LinkedTrace[]> {
+export function linkedTraces(store: Store, { links, rows, placed = [] }: Touched): Promise<LinkedTrace[]> {
   const touched = [
     ...(links.length > 0 ? [`SELECT organization, trace_id FROM links WHERE ${within(links)}`] : []),
     ...(rows.length > 0
       ? [`SELECT organization, trace_id FROM events WHERE (${within(rows)}) AND provisional = 1 AND sign = 1`]
       : []),
+    ...(placed.length > 0
+      ? [`SELECT organization, trace_id FROM events WHERE (${within(placed)}) AND ${MOVABLE} AND sign = 1`]
+      : []),
   ]
   const sql = `
     SELECT organization, trace_id AS trace, any(provisional_id) AS provisional, argMin(conversation_id, ${RANK}) AS home,
-      groupUniqArray(conversation_id) AS linked
+      argMin(session_id, ${RANK}) AS session, groupUniqArray(conversation_id) AS linked
     FROM links WHERE (organization, trace_id) IN (${touched.join(' UNION ALL ')})
     GROUP BY organization, trace_id`
   return store.read<LinkedTrace>(sql, { settings: READ_SETTINGS })
@@ -99,6 +112,8 @@ export interface Slice {
   readonly traces: readonly LinkedTrace[]
   /** settledCondition */
   readonly settled: string
+  /** Rows before this position are left alone. */
+  readonly from: number
 }
 
 /** Conversations in which rows of the traces may stand that are not at home. */
@@ -134,15 +149,28 @@ export async function boundsOf(
   return row
 }
 
+/** Traces that have rows up to a position, counting or not: mostly none. @throws when the store is away. */
+export async function olderTraces(store: Store, slice: Slice, through: number): Promise<readonly LinkedTrace[]> {
+  const { partition, traces } = slice
+  const rows = await store.read<{ id: string }>(
+    `SELECT DISTINCT trace_id AS id FROM events
+      PREWHERE ${inOrganizations(traces)} AND conversation_id IN ${setOf(elsewhere(traces))}
+      WHERE origin_partition = ${partition} AND origin_sequence <= ${through} AND sign = 1`,
+    { settings: { ...READ_SETTINGS, optimize_use_projections: 0 as const } },
+  )
+  const older = new Set(rows.map(({ id }) => id))
+  return traces.filter(({ trace }) => older.has(trace))
+}
+
 /** Where rows of a slice may stand that are not at home, and between which instants. */
 export type Lost = Slice & { readonly first: string; readonly last: string }
 
 /** Rows that are not at home, with their home. */
-function lostSql({ partition, traces, settled, first, last }: Lost): string {
-  const rows = `origin_partition = ${partition} AND source = 'otlp' AND ${ofTraces(traces)}
+function lostSql({ partition, traces, settled, from, first, last }: Lost): string {
+  const rows = `origin_partition = ${partition} AND origin_sequence >= ${from} AND source = 'otlp' AND ${ofTraces(traces)}
       AND conversation_id IN ${setOf(elsewhere(traces))}
       AND ts >= fromUnixTimestamp64Nano(${first}, 'UTC') AND ts <= fromUnixTimestamp64Nano(${last}, 'UTC')
-      AND (provisional = 1 OR bitAnd(version, ${MOVES_MASK}) > 0) AND ${settled}`
+      AND ${MOVABLE} AND ${settled}`
   return `
       SELECT standing.*, homes.home AS home, homes.home_session AS home_session
       FROM (
@@ -200,6 +228,7 @@ const countingSql = (partition: number, move: string): string => {
   return `
       SELECT ${WRITING} FROM events
       WHERE origin_partition = ${partition}
+        AND origin_sequence >= (SELECT min(origin_sequence) ${staged})
         AND organization IN (SELECT DISTINCT organization ${staged})
         AND conversation_id IN (SELECT DISTINCT conversation_id ${staged} AND sign = -1)
         AND ts >= (SELECT min(ts) ${staged}) AND ts <= (SELECT max(ts) ${staged})
@@ -234,11 +263,26 @@ export async function copy(store: Store, { partition, move, standing, queryId, f
   await store.command(sql, { settings: SETTINGS, queryId })
 }
 
+/** Stand-ins under which something was captured: few. */
+async function capturedOf(store: Store, { partition, traces, settled }: Slice): Promise<string[]> {
+  const moved = traces.filter(one => one.provisional !== one.home)
+  if (moved.length === 0) return []
+  const rows = await store.read<{ id: string }>(
+    `SELECT DISTINCT conversation_id AS id FROM sessions
+      WHERE ${inOrganizations(moved)} AND conversation_id IN ${setOf(moved.map(one => one.provisional))} AND source = 'otlp'
+        AND origin_partition = ${partition} AND ${settled}`,
+    { settings: READ_SETTINGS },
+  )
+  return rows.map(({ id }) => id)
+}
+
 /**
  * Lets the conversation of a trace know what was captured under its stand-in: the user that a span names, and traits. Captures have
  * no sign; one that stands twice says the same. @throws when the outcome is unknown.
  */
-export async function copyCaptures(store: Store, { partition, traces, settled }: Slice): Promise<number> {
+export async function copyCaptures(store: Store, { partition, settled, ...slice }: Slice): Promise<number> {
+  const captured = new Set(await capturedOf(store, { partition, settled, ...slice }))
+  const traces = slice.traces.filter(one => captured.has(one.provisional))
   const organizations = inOrganizations(traces)
   const standIns = traces.filter(one => one.provisional !== one.home).map(one => one.provisional)
   if (standIns.length === 0) return 0
@@ -290,4 +334,16 @@ async function dropFormer(store: Store, partition: number, several: readonly Lin
   if (Number(row?.n) === 0) return
   const settings = { ...READ_SETTINGS, mutations_sync: '2' } as const
   await store.command(`ALTER TABLE sessions DELETE WHERE ${where}`, { settings })
+}
+
+/** Positions of records, neighbours as one. */
+export function positionsOf(records: readonly Positions[]): Positions[] {
+  const sorted = records.toSorted((a, b) => a.partition - b.partition || a.from - b.from)
+  const ranges: { partition: number; from: number; to: number }[] = []
+  for (const { partition, from, to } of sorted) {
+    const last = ranges.at(-1)
+    if (last && last.partition === partition && from <= last.to + 1) last.to = Math.max(last.to, to)
+    else ranges.push({ partition, from, to })
+  }
+  return ranges
 }

@@ -4,6 +4,7 @@ import type { ErrorCode } from '#proto/errors.ts'
 import type { IdentityKind } from '#proto/ids.ts'
 import type { BlockTable, EventRow, LinkRow, Origin, SessionRow, TextRow } from '#proto/rows.ts'
 import type { BlockEncoder } from './encoder.ts'
+import type { Home } from './loose.ts'
 import type { OrganizationRules } from './parsers/otlp/rules.ts'
 
 /** What a parser knows besides the payload. */
@@ -44,10 +45,14 @@ export interface PackedUnits {
   readonly unpriced: Readonly<Record<string, number>>
   /** Units that were read the way of objects after all, by reason. */
   readonly objects: Readonly<Record<string, number>>
+  /** Writes the conversation of a unit that names no session; false for one that does. */
+  putStandIn(unit: number, into: Uint8Array, at: number): boolean
+  /** True when what a unit reveals is captured with it. */
+  isCaptured(unit: number): boolean
   /** Writes the fingerprint of a unit. */
   print(unit: number, into: Uint8Array, at: number): void
-  /** Adds the rows of a unit. `origin` is that of its first row of each table, and is written to. */
-  write(unit: number, encoder: BlockEncoder, origin: Origin, first: RowCounts): void
+  /** Adds the rows of a unit. `origin` is that of its first row of each table, and is written to. `home`: where its event belongs. */
+  write(unit: number, encoder: BlockEncoder, origin: Origin, first: RowCounts, home?: Home): void
   /** Adds the number of its rows. */
   add(unit: number, into: RowCounts): void
 }

@@ -14,6 +14,7 @@ import { freeOf, storedRanges } from './lanes.ts'
 import type { Lease } from './lease.ts'
 import { Mover } from './mover.ts'
 import { Outage, within } from './outage.ts'
+import { Placing } from './placing.ts'
 import type { Lane, LaneKind } from './protocol.ts'
 import { purgeStream, ReplayMarks } from './purge.ts'
 import { openReader, type Reader } from './reader.ts'
@@ -183,6 +184,7 @@ class PartitionOwner {
       settling: { partition, store, cursor, lease: this.#lease, signal, reversing, ...outages, log, metrics },
       verdicts: this.#verdicts,
       calls: new CallBook(() => cursor.value),
+      placing: new Placing({ kv: this.#shared.cursors, partition, cursor, links: this.#shared.links }),
       streamOutage: this.#streamOutage,
       draining: () => this.#draining,
       setAside: (lane, to) => this.#inTurn(() => this.#relief.setAside(lane, to)),
@@ -289,6 +291,9 @@ class PartitionOwner {
       if (performance.now() - this.#purgedAt < PURGE_MS) return
       this.#purgedAt = performance.now()
       await this.#purge()
+      await this.#context.placing
+        .clean()
+        .catch((error: unknown) => this.#log.debug({ err: error }, 'slots are not emptied'))
     }).catch((error: unknown) => {
       if (error instanceof Stopped) return
       this.#failure ??= { error }

@@ -8,11 +8,12 @@ import { bisect } from './bisect.ts'
 import type { BlockInput } from './block.ts'
 import { Stopped } from './cursor.ts'
 import { scopeOf } from './lanes.ts'
+import type { LooseUnits, Placement } from './loose.ts'
 import type { DeadFrame, OrdinalRun, Scope } from './protocol.ts'
 import type { StreamMessage } from './reader.ts'
 import type { ReadingSettings } from './readings.ts'
 import type { Fingerprints } from './repeats.ts'
-import type { WorkerResult, WorkerTask } from './worker-task.ts'
+import type { RangeAnswer, RangeQuestion, WorkerResult, WorkerTask } from './worker-task.ts'
 
 /** A range to parse, or the frames of some organizations in it. */
 export interface ParseRequest extends Scope {
@@ -26,6 +27,8 @@ export interface ParseRequest extends Scope {
   readonly repeats: readonly OrdinalRun[] | null
   /** Asked once a try with the fingerprints of all units, in stream order. */
   readonly judge: (prints: Fingerprints) => readonly OrdinalRun[] | Promise<readonly OrdinalRun[]>
+  /** Asked once a try where loose spans belong; absent: nobody knows. */
+  readonly place?: (loose: LooseUnits) => Promise<Placement | null>
   /** Takes the last judgement back: the try that asked for it failed. */
   readonly undo: () => void
   /** Gives up, together with the thread. */
@@ -209,7 +212,7 @@ async function findGuilty(
   failure: Failure,
 ): Promise<DeadFrame[]> {
   const failsWith = (frames: readonly string[]): Promise<Try> =>
-    tryRange(pool, { ...request, repeats: [], judge: () => [], frames }, options)
+    tryRange(pool, { ...request, repeats: [], judge: () => [], place: async () => null, frames }, options)
   const verdicts = new Map<string, Failure>()
   const isGuilty = async (frames: readonly string[]): Promise<boolean> => {
     const first = await failsWith(frames)
@@ -258,12 +261,12 @@ async function tryRange(
   // The judgement may have to ask the store: that is no time of the thread's, and when it fails nobody is to blame for it.
   let judging = false
   let failure: { readonly error: unknown } | undefined
-  port1.on('message', (prints: Fingerprints) => {
+  port1.on('message', ({ prints, loose }: RangeQuestion) => {
     judging = true
-    void (async () => request.judge(prints))()
-      .then(judged => {
+    void (async () => [await request.judge(prints), (await request.place?.(loose)) ?? null] as const)()
+      .then(([judged, placement]) => {
         if (request.repeats === null) repeats = judged
-        port1.postMessage(judged)
+        port1.postMessage({ judged, placement } satisfies RangeAnswer)
       })
       .catch((error: unknown) => {
         failure = { error }

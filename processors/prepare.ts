@@ -4,7 +4,9 @@ import type { DeadLetter } from './block.ts'
 import type { RangeJudgement } from './calls.ts'
 import { SETTINGS_HASH } from './insert.ts'
 import { scopeOf } from './lanes.ts'
+import type { LooseUnits, Placement } from './loose.ts'
 import { PARSER_VERSION } from './parser-version.ts'
+import type { Placed } from './placing.ts'
 import type { ParsePool } from './pool.ts'
 import type { DeadCode, DeadFrame, Intent, OrdinalRun, Replaced, Scope } from './protocol.ts'
 import type { StreamMessage } from './reader.ts'
@@ -56,6 +58,8 @@ export interface Recipe extends Scope {
   readonly slow?: 'name' | 'alone'
   /** With given `repeats`. */
   readonly replaced?: readonly Replaced[]
+  /** Where spans without a session belong. */
+  readonly place: (loose: LooseUnits) => Promise<Placed | null>
 }
 
 /** Verdicts that reading again would not reach by itself: they stand in the intent. */
@@ -88,7 +92,12 @@ export async function prepareRange(
   recipe: Recipe,
 ): Promise<Prepared> {
   const { judge, undo } = judgement
-  const parsed = await pool.parse({ messages, partition, ...recipe, judge, undo, signal })
+  let placed: Placed | null = null
+  const place = async (loose: LooseUnits): Promise<Placement | null> => {
+    placed = await recipe.place(loose)
+    return placed?.placement ?? null
+  }
+  const parsed = await pool.parse({ messages, partition, ...recipe, judge, undo, place, signal })
   if ('newer' in parsed) throw new Halted(parsed.newer)
   if ('suspect' in parsed) throw new Slow(parsed.suspect)
   const replaced = (recipe.repeats === null ? judgement.replaced?.() : recipe.replaced) ?? []
@@ -112,6 +121,7 @@ export async function prepareRange(
     ...(standing.length > 0 ? { replaced: standing } : {}),
     units: parsed.units,
     ...(parsed.loose > 0 ? { loose: parsed.loose } : {}),
+    ...namedIn(placed),
     blocks: parsed.blocks.map(({ body: _body, ...block }) => block),
     clearing: 0,
     done: false,
@@ -128,3 +138,5 @@ export async function prepareRange(
     gcMs: parsed.gcMs,
   }
 }
+
+const namedIn = (placed: Placed | null): Pick<Intent, 'homes'> => (placed === null ? {} : { homes: placed.named })

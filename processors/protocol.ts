@@ -52,6 +52,15 @@ export interface Scope {
   readonly without?: readonly string[]
 }
 
+/** Which homes a recipe uses (placing.ts). */
+export interface NamedHomes {
+  readonly slot: number
+  readonly hash: string
+  /** All links whose record stands at most here in the stream of finished ranges were known. */
+  readonly revision: number
+  readonly rows: number
+}
+
 /** What names an intent. */
 export interface IntentName {
   readonly lane: number
@@ -78,6 +87,8 @@ export interface Intent extends Scope, IntentName {
   readonly units: number
   /** Events that have no conversation of their own yet; absent: none. */
   readonly loose?: number
+  /** Events that are written at the home that a link of their trace says; absent: none. */
+  readonly homes?: NamedHomes
   readonly blocks: readonly BlockRecipe[]
   /** 0, or the number of tries so far to take back what older generations stored of this range. */
   readonly clearing: number

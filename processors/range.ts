@@ -6,7 +6,7 @@ import { Stopped } from './cursor.ts'
 import { publishDead } from './dead.ts'
 import { scopeOf } from './lanes.ts'
 import { Backoff } from './outage.ts'
-import { knownRepeats, type Prepared, prepareRange } from './prepare.ts'
+import { knownRepeats, type Prepared, prepareRange, type Recipe } from './prepare.ts'
 import { laneOf, supersede } from './protocol.ts'
 import { findRefused } from './refusal.ts'
 import { takeReplaced } from './replace.ts'
@@ -51,6 +51,7 @@ export async function storeRange(context: PartitionContext, prepared: Prepared, 
       replaced,
       dead: [...current.intent.dead, ...dead],
       generation: context.cursor.value.generation + 1,
+      place: unplaced(context),
     })
     await supersedeWith(context, current)
     doubt = false
@@ -60,6 +61,14 @@ export async function storeRange(context: PartitionContext, prepared: Prepared, 
   await publishRange(context, current)
   count(context, current, (performance.now() - startedAt) / 1000)
 }
+
+/** Leaves spans without a session under their stand-ins: they are moved. */
+export const unplaced =
+  ({ placing }: PartitionContext): Recipe['place'] =>
+  async loose => {
+    placing.note(loose)
+    return null
+  }
 
 /** Puts a range's new recipe into the cursor. */
 export async function supersedeWith(context: PartitionContext, { intent }: Prepared): Promise<void> {

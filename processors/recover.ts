@@ -10,7 +10,7 @@ import { scopeOf } from './lanes.ts'
 import { listening, type Prepared, prepareRange } from './prepare.ts'
 import type { Intent } from './protocol.ts'
 import { finish, sameBlocks } from './protocol.ts'
-import { publishRange, storeRange, supersedeWith } from './range.ts'
+import { publishRange, storeRange, supersedeWith, unplaced } from './range.ts'
 import type { Reader, StreamMessage } from './reader.ts'
 import { rebuildWindow } from './rebuild.ts'
 import { takeReplaced } from './replace.ts'
@@ -39,6 +39,7 @@ export async function recoverIntents(context: PartitionContext, readers: Readonl
     const prepared = await prepareRange(toolsOf(context), heard, messages, {
       ...found,
       reading: context.shared.readings.as(found.readings),
+      place: loose => insist(context.streamOutage, signal, () => context.placing.recorded(loose, found)),
     })
     // Also of a recipe that is read differently now: until it is replaced, whoever reads it as before may store its claims.
     verdicts.learn(heard.heard(), found.repeats)
@@ -91,7 +92,7 @@ async function storeAnew(context: PartitionContext, { intent: found, messages }:
   const generation = cursor.value.generation + 1
   const scope = scopeOf(found)
   const reading = context.shared.readings.now()
-  const recipe = { lane, from, ...scope, generation, classes, reading, dead, repeats: null }
+  const recipe = { lane, from, ...scope, generation, classes, reading, dead, repeats: null, place: unplaced(context) }
   calls.forget({ from, to, ...scope })
   const judgement = judgementOf(context, verdicts.reopen({ from, to }), { lane, from, to })
   const again = await prepareRange(toolsOf(context), judgement, messages, recipe)

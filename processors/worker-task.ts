@@ -1,5 +1,5 @@
 // The task of a worker thread: a range of raw messages comes in, encoded blocks go out. In between the owner is asked, through a
-// port, which units are repeats: the window is the owner's, and only the owner knows the order of ranges.
+// port, which units are repeats and where spans without a session belong: only the owner knows the order of ranges.
 import { once } from 'node:events'
 import { PerformanceObserver } from 'node:perf_hooks'
 import type { MessagePort } from 'node:worker_threads'
@@ -9,7 +9,9 @@ import type { BlockInput, DeadLetter, Parsers } from './block.ts'
 import { encodeRange, NewerEnvelope, parseRange } from './block.ts'
 import type { EncodedBlock } from './encoder.ts'
 import { createEncoder } from './encoder.ts'
+import { homesByOrdinal, type LooseUnits, looseOf, type Placement } from './loose.ts'
 import type { OrdinalRun } from './protocol.ts'
+import type { Fingerprints } from './repeats.ts'
 import { tallyOf } from './tally.ts'
 
 /** A task. */
@@ -22,6 +24,18 @@ export interface WorkerTask {
   readonly progress: Int32Array
 }
 
+/** What the owner is asked in between, … */
+export interface RangeQuestion {
+  readonly prints: Fingerprints
+  readonly loose: LooseUnits
+}
+
+/** … and what it says. */
+export interface RangeAnswer {
+  readonly judged: readonly OrdinalRun[]
+  readonly placement: Placement | null
+}
+
 /** A finished task, or the refusal to pass a message of a newer version. */
 export type WorkerResult =
   | {
@@ -32,6 +46,7 @@ export type WorkerResult =
       readonly readings: Readonly<Record<string, string>>
       readonly unpriced: Readonly<Record<string, number>>
       readonly fallbacks: Readonly<Record<string, number>>
+      /** Those that are written at home left out. */
       readonly loose: number
       /** What became of each payload, for the ledger. */
       readonly tally: readonly TallyEntry[]
@@ -57,14 +72,17 @@ export function createWorker(use: Parsers): (task: WorkerTask) => Promise<Worker
       // -1: no frame is being parsed any more.
       Atomics.store(progress, 1, -1)
       const answer = once(port, 'message')
-      port.postMessage(parsed.prints)
-      const [judged] = (await answer) as [readonly OrdinalRun[]]
+      const { asked, ordinals } = looseOf(parsed.units)
+      port.postMessage({ prints: parsed.prints, loose: asked } satisfies RangeQuestion)
+      const [{ judged, placement }] = (await answer) as [RangeAnswer]
       const resumedAt = performance.now()
-      const blocks = encodeRange(parsed, input, repeats ?? judged, createEncoder())
+      const { homeAt, placed } = homesByOrdinal(ordinals, placement)
+      const blocks = encodeRange(parsed, input, repeats ?? judged, createEncoder(), homeAt)
       const tally = tallyOf(input, parsed, repeats ?? judged)
       const workMs = parsedAt - startedAt + (performance.now() - resumedAt)
       const gcMs = collected()
-      const { dead, classes, readings, unpriced, fallbacks, loose, units } = parsed
+      const { dead, classes, readings, unpriced, fallbacks, units } = parsed
+      const loose = parsed.loose - placed
       const said = { classes, readings, unpriced, fallbacks, loose, tally, workMs, gcMs }
       return moved({ blocks, dead, units: units.length, ...said })
     } catch (error) {

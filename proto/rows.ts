@@ -86,6 +86,8 @@ export interface EventRow {
   /** sqlMillis */
   received_at: string
   retention: number
+  /** Of a span that is written at the home which a link of its trace says: 1. Part of its version, no column. */
+  moves?: number
 }
 
 /** A row of `texts`: the whole input and output of one event. No correction ever touches it. */

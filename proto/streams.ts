@@ -25,6 +25,8 @@ export const REJECTS_TTL_MS = 7 * 86_400_000
 export const cursorKeyOf = (partition: number): string => `partition.${partition}`
 /** How far an owner has moved rows of its partition to what became known of their traces. */
 export const movesKeyOf = (partition: number): string => `moves.${partition}`
+/** What an open intent of a partition names as the homes of its spans. */
+export const homesKeyOf = (partition: number, slot: number): string => `homes.${partition}.${slot}`
 export const leaseKeyOf = (partition: number): string => `partition.${partition}`
 export const memberKeyOf = (member: string): string => `member.${member}`
 

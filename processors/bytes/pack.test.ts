@@ -10,6 +10,7 @@ import type { JsonObject } from '#proto/json.ts'
 import { protobufBytes, request, span } from '#proto/otlp/fixture.ts'
 import { encodeRange, type Parsers, parseRange } from '../block.ts'
 import { createEncoder } from '../encoder.ts'
+import { homesByOrdinal, keysOf, looseOf } from '../loose.ts'
 import { mutated, type Random, randomOf } from '../parsers/fixture-odd.ts'
 import { createReadings } from '../readings.ts'
 import { parsers } from '../registry.ts'
@@ -30,6 +31,8 @@ const readings = createReadings(
 
 const { packTraces: _, openBodies: __, ...objects } = parsers
 
+const HOME = { conversation_id: '22222222-2222-4222-8222-222222222222', session_id: 'of a link' }
+
 /** Everything that a body becomes, as text, and how its spans were read. */
 function become(body: Uint8Array, use: Parsers): { all: string; spans: number; objects: number } {
   const writer = new EnvelopeWriter(8 * 1024 * 1024)
@@ -40,9 +43,22 @@ function become(body: Uint8Array, use: Parsers): { all: string; spans: number; o
   const input = { ...one, partition: 1, generation: 2, classes: {}, reading: readings, dead: [], scope: {} }
   const parsed = parseRange(input, use, () => {})
   const blocks = encodeRange(parsed, input, [], createEncoder())
-  const made = blocks.map(block => [block.table, block.month, block.rows, block.checksum])
+  // Once more with every second loose span at home.
+  const { asked, ordinals } = looseOf(parsed.units)
+  const { homeAt } = homesByOrdinal(ordinals, { of: Uint16Array.from(ordinals, (_, i) => i % 2), homes: [HOME] })
+  const placed = encodeRange(parsed, input, [], createEncoder(), homeAt)
+  const made = [...blocks, ...placed].map(block => [block.table, block.month, block.rows, block.checksum])
   const { prints, loose, unpriced, units, dead } = parsed
-  const all = JSON.stringify([made, Buffer.from(prints.list).toString('hex'), loose, unpriced, units.length, dead])
+  const all = JSON.stringify([
+    made,
+    Buffer.from(prints.list).toString('hex'),
+    loose,
+    unpriced,
+    units.length,
+    dead,
+    keysOf(asked),
+    [...asked.free],
+  ])
   return { all, spans: units.length, objects: Object.values(parsed.fallbacks).reduce((a, b) => a + b, 0) }
 }
 

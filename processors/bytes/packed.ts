@@ -3,6 +3,7 @@ import { conversationIdOf } from '#proto/ids.ts'
 import { type LinkRow, type Origin, Present, type SessionRow } from '#proto/rows.ts'
 import { sqlNanos } from '#proto/time.ts'
 import type { BlockEncoder } from '../encoder.ts'
+import { atHome, type Home } from '../loose.ts'
 import type { FrameContext, PackedUnits, RowCounts } from '../outcome.ts'
 import { UNPRICED_KEY } from '../parsers/cost.ts'
 import { settleFamilies } from '../parsers/otlp/batch.ts'
@@ -249,6 +250,19 @@ export class PackedSpans implements PackedUnits {
 
   // ---- what the range asks for -----------------------------------------------------------------------------------------
 
+  putStandIn(unit: number, into: Uint8Array, at: number): boolean {
+    if (!this.#isProvisional(unit)) return false
+    for (let i = 0; i < 4; i++) {
+      const word = this.#words[unit * SPAN_WORDS + W.conversation + i] as number
+      for (let k = 0; k < 4; k++) into[at + i * 4 + k] = word >>> (24 - 8 * k)
+    }
+    return true
+  }
+
+  isCaptured(unit: number): boolean {
+    return (this.#sessions[unit] ?? null) !== null
+  }
+
   print(unit: number, into: Uint8Array, at: number): void {
     setNamespace(this.#shared.context.organization)
     putFingerprint(this.#words, unit * SPAN_WORDS + W.event, into, at)
@@ -263,7 +277,7 @@ export class PackedSpans implements PackedUnits {
     else if (hasTexts(this.#readings[unit] as ByteReading)) into.texts++
   }
 
-  write(unit: number, encoder: BlockEncoder, origin: Origin, first: RowCounts): void {
+  write(unit: number, encoder: BlockEncoder, origin: Origin, first: RowCounts, home?: Home): void {
     const session = this.#sessions[unit] ?? null
     if (session !== null) encoder.add('sessions', session, { ...origin, origin_index: first.sessions })
     const link = this.#links.get(unit)
@@ -273,10 +287,10 @@ export class PackedSpans implements PackedUnits {
       for (const [i, row] of written.texts.entries()) {
         encoder.add('texts', row, { ...origin, origin_index: first.texts + i })
       }
-      encoder.add('events', written.event, { ...origin, origin_index: first.events })
+      encoder.add('events', atHome(written.event, home), { ...origin, origin_index: first.events })
       return
     }
     const reading = this.#readings[unit] as ByteReading
-    writeSpan(reading, written.finished, this.#shared, unit * SPAN_WORDS, encoder, origin, first)
+    writeSpan({ reading, finished: written.finished, home }, this.#shared, unit * SPAN_WORDS, encoder, origin, first)
   }
 }

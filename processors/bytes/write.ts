@@ -4,6 +4,7 @@ import { clamp, monthOf, nanosBetween, sqlMillis } from '#proto/time.ts'
 import { type TableSets, versionOf } from '../columns/tables.ts'
 import type { TextColumn } from '../columns/text.ts'
 import type { BlockEncoder } from '../encoder.ts'
+import type { Home } from '../loose.ts'
 import type { FrameContext } from '../outcome.ts'
 import { METADATA_BOUNDS, OWN_PREFIX, readyEntry } from '../parsers/metadata.ts'
 import type { Said } from '../parsers/otlp/content.ts'
@@ -11,6 +12,7 @@ import { MASK, maskText } from '../parsers/secrets.ts'
 import { cutBytes, cutUnits, wellFormed } from '../parsers/text.ts'
 import { type Attributes, Excerpt, valueAt } from './content.ts'
 import { type Finished, structureAt } from './finish.ts'
+import { putUuid } from './ids.ts'
 import type { Step } from './metadata.ts'
 import type { IdPlan, Plan } from './plan.ts'
 import type { ByteReading } from './reading.ts'
@@ -50,10 +52,16 @@ function timeOf({ spans, row, start }: ByteReading): void {
   time.high = spans[row + at + 1] as number
 }
 
+/** A span, and where it belongs when that is not what it says. */
+interface SpanToWrite {
+  readonly reading: ByteReading
+  readonly finished: Finished
+  readonly home: Home | undefined
+}
+
 /** Adds the event of a span, and its texts when it has any. */
 export function writeSpan(
-  reading: ByteReading,
-  finished: Finished,
+  { reading, finished, home }: SpanToWrite,
   shared: Shared,
   at: number,
   encoder: BlockEncoder,
@@ -74,15 +82,17 @@ export function writeSpan(
   }
   origin.origin_index = first.events
   const c = encoder.row('events', retention, dayMonth)
+  writeConversation(c, reading, shared, at, home)
   writeIdentity(c, reading, shared, at)
   writeContent(c, reading, finished, shared)
   writeMetadata(c, reading, finished)
   addOrigin(c, origin)
   c.move_id.addWords(0, 0, 0, 0)
-  c.version.add(versionOf(OTLP, origin))
+  c.version.add(versionOf(home === undefined ? OTLP : OTLP_AT_HOME, origin))
   c.sign.add(1)
 }
 
+const OTLP_AT_HOME = { source: 'otlp', moves: 1 } as Parameters<typeof versionOf>[0]
 const OTLP = { source: 'otlp' } as Parameters<typeof versionOf>[0]
 
 /** True when the span has a row of texts. */
@@ -137,15 +147,36 @@ function addText(column: TextColumn, said: Said | null): void {
   else column.add(said.text)
 }
 
+const homeWords = new Uint32Array(4)
+
+function writeConversation(
+  c: EventsColumns,
+  reading: ByteReading,
+  { words }: Shared,
+  at: number,
+  home: Home | undefined,
+): void {
+  if (home !== undefined) {
+    putUuid(home.conversation_id, homeWords, 0)
+    c.conversation_id.addWords(...four(homeWords, 0))
+    c.session_id.add(home.session_id)
+    c.provisional.add(0)
+    return
+  }
+  const { bytes, spans, row } = reading
+  const { session } = reading.plan as Plan
+  c.conversation_id.addWords(...four(words, at + W.conversation))
+  if (((words[at + W.flags] as number) & Flag.ownText) !== 0) c.session_id.add('')
+  else if (session === null) addHex(c.session_id, bytes, spans[row + S.trace] as number)
+  else addIdText(c.session_id, reading, session)
+  c.provisional.add(session === null ? 1 : 0)
+}
+
 function writeIdentity(c: EventsColumns, reading: ByteReading, shared: Shared, at: number): void {
   const { words, organization } = shared
   const { bytes, spans, row, failure } = reading
   const plan = reading.plan as Plan
   c.organization.addWords(...four(organization, 0))
-  c.conversation_id.addWords(...four(words, at + W.conversation))
-  if (((words[at + W.flags] as number) & Flag.ownText) !== 0) c.session_id.add('')
-  else if (plan.session === null) addHex(c.session_id, bytes, spans[row + S.trace] as number)
-  else addIdText(c.session_id, reading, plan.session)
   c.event_id.addWords(...four(words, at + W.event))
   c.parent_id.addWords(...four(words, at + W.parent))
   addId(c.trace_id, reading, S.trace)
@@ -165,7 +196,6 @@ function writeIdentity(c: EventsColumns, reading: ByteReading, shared: Shared, a
   c.error_message.add(failure === null ? '' : cutBytes(wellFormed(failure.message), ERROR_MESSAGE_MAX_BYTES))
   if (plan.user === null) c.user_id.add('')
   else addIdText(c.user_id, reading, plan.user)
-  c.provisional.add(plan.session === null ? 1 : 0)
   c.model.add(wellFormed(reading.model))
   c.provider.add(wellFormed(reading.provider))
 }

@@ -289,8 +289,9 @@ function eventColumns(): TableColumns<'events'> {
 /**
  * The version of a row: its generation (exact in a double up to 2^21) and, where the events of one identity may be written from
  * several positions, the position. A call's later report writes the same event ids at the same times as the one it replaces; with
- * one version for both, a merge would be free to fold the reversal of the old row with the new one.
+ * one version for both, a merge would be free to fold the reversal of the old row with the new one. The lower bits of a span's say how
+ * often it was moved: they tell a span that is at home by a link from one that names its session.
  */
-export function versionOf({ source }: EventRow, { origin_generation, origin_sequence }: Origin): number {
-  return origin_generation * 2 ** 32 + (source === 'voice' ? origin_sequence % 2 ** 32 : 0)
+export function versionOf({ source, moves = 0 }: EventRow, { origin_generation, origin_sequence }: Origin): number {
+  return origin_generation * 2 ** 32 + (source === 'voice' ? origin_sequence % 2 ** 32 : moves)
 }

@@ -10,10 +10,11 @@ const WORLDS_OF_WRONG = 2_000
 
 t.test('no interleaving loses or doubles a payload', t => {
   for (const [name, mode] of Object.entries(modes)) {
-    const { wrong, steps, states, healed, splits, divisions, asides, replays, anew } = exploreMany(mode, WORLDS)
+    const { wrong, steps, states, healed, splits, divisions, asides, replays, placed, anew } = exploreMany(mode, WORLDS)
     t.equal(wrong, undefined, `${name}: ${steps} steps, ${states} states, ${healed} blocks settled by a count`)
     const often = healed > WORLDS && Math.min(splits, divisions, asides, replays) > WORLDS / 8
     t.ok(often, `${splits} splits, ${divisions} divisions, ${asides} ranges set aside, ${replays} replays`)
+    t.ok(placed > WORLDS, `${placed} rows written at home at once`)
     if (mode.builds) t.ok(anew > WORLDS / 10, `${anew} ranges stored anew`)
   }
   t.end()

@@ -1,9 +1,10 @@
 // The mover of one owner as a coroutine: rows of traces whose home has become known are reversed where they stand and written again
 // at home, in pairs that the store takes as a whole. What it may touch, and when it may be sure of an answer, is what is explored.
-import { isSettledAt } from '../lanes.ts'
+import { isSettledAt, scopeOf } from '../lanes.ts'
 import type { Cursor } from '../protocol.ts'
+import { positionsOf } from './recipes.ts'
 import { calm, Gone, type Steps, send } from './statements.ts'
-import type { Row, World } from './world.ts'
+import type { FinishedRecord, Row, World } from './world.ts'
 
 /** One row on its way home. */
 export interface StagedMove {
@@ -45,15 +46,67 @@ export class MoverModel {
     yield* calm(world, 'move.')
   }
 
-  /** One round: what an earlier owner staged, else what is not at home now. */
+  /** One round: whatever the next records touch is brought home. */
   *round(): Steps<void> {
+    const { world, lease } = this.#host
+    const from = world.looked
+    const to = this.#next(from)
+    const touched = this.#touched(from, to)
+    // A move is bounded: it is over when nothing is left.
+    do yield* this.#move(touched)
+    while (this.#lost(touched).length > 0)
+    yield
+    if (world.lease !== lease) throw new Gone()
+    world.looked = Math.max(world.looked, to)
+  }
+
+  /** Records up to the first whose range somebody may come back to count. */
+  #next(from: number): number {
+    const { world, cursor } = this.#host
+    let to = from
+    for (; to < world.finished.length; to++) {
+      const record = world.finished[to] as FinishedRecord
+      if ('link' in record) continue
+      const isOpen = cursor().intents.some(intent => {
+        return (
+          !intent.done &&
+          intent.from === record.from &&
+          JSON.stringify(scopeOf(intent)) === JSON.stringify(record.scope)
+        )
+      })
+      if (isOpen) break
+    }
+    return to
+  }
+
+  /** Payloads of which something was revealed or stored, as far as the records say. */
+  #touched(from: number, to: number): ReadonlySet<string> {
+    const { world } = this.#host
+    const ids = new Set<string>()
+    const missed = world.mode.broken !== 'links that a placed range missed not looked at'
+    for (let at = from; at < to; at++) {
+      const record = world.finished[at] as FinishedRecord
+      if ('link' in record) {
+        ids.add(record.link)
+        continue
+      }
+      const within = new Set(positionsOf(world, { ...record.scope, from: record.from, to: record.to }))
+      for (const { sequence, home, id } of world.rows) if (within.has(sequence) && home === '') ids.add(id)
+      if (record.revision === null || !missed) continue
+      for (const other of world.finished.slice(record.revision, at)) if ('link' in other) ids.add(other.link)
+    }
+    return ids
+  }
+
+  /** What an earlier owner staged, else what is not at home now. */
+  *#move(touched: ReadonlySet<string>): Steps<void> {
     const { world, lease } = this.#host
     let staged = world.staged
     // Only what is staged here and now can have been copied by nobody.
     let first = staged.length === 0 || world.mode.broken === 'moves found and copied unseen'
     if (staged.length === 0) {
       // A move is bounded: what is left over is another one's.
-      staged = this.#lost().slice(0, 1 + Math.floor(world.random() * MOVE_ROWS))
+      staged = this.#lost(touched).slice(0, 1 + Math.floor(world.random() * MOVE_ROWS))
       yield
       // The record is written by compare-and-set.
       if (world.lease !== lease) throw new Gone()
@@ -99,7 +152,7 @@ export class MoverModel {
   }
 
   /** Rows that stand elsewhere than at home, of positions that nobody is about to store or to count. */
-  #lost(): StagedMove[] {
+  #lost(touched: ReadonlySet<string>): StagedMove[] {
     const { world, cursor } = this.#host
     const anywhere = world.mode.broken === 'moves of what is under way'
     const value = cursor()
@@ -108,7 +161,7 @@ export class MoverModel {
     for (const row of world.rows) {
       const { table, sign, sequence, generation, version, id, home } = row
       const to = world.homes.get(id)
-      if (table !== 'events' || sign !== 1 || to === undefined || home === to) continue
+      if (table !== 'events' || sign !== 1 || to === undefined || home === to || !touched.has(id)) continue
       const move = { row, to }
       if ((anywhere || settled(sequence)) && this.#counts(move)) lost.set(`${sequence}/${generation}/${version}`, move)
     }

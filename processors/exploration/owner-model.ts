@@ -46,7 +46,8 @@ import {
 } from '../protocol.ts'
 import { Verdicts } from '../verdicts.ts'
 import { MoverModel } from './mover-model.ts'
-import { droppedBy, positionsOf, printsOf, recipeOf, remember, rowsOf } from './recipes.ts'
+import { PlacingModel } from './placing-model.ts'
+import { droppedBy, type Homes, positionsOf, printsOf, recipeOf, remember, rowsOf } from './recipes.ts'
 import { calm, Gone, type Steps, send } from './statements.ts'
 import { ORGANIZATIONS, type Row, TABLES, type Table, type World } from './world.ts'
 
@@ -70,6 +71,7 @@ export class OwnerModel {
   readonly #limits = new Map<number, number>()
   readonly #cuts = new Map<number, number>()
   readonly #launched = new Set<number>()
+  readonly #placing: PlacingModel
   #settled = false
   #choring = false
   /** Taking back and moving never overlap: each would not see what the other one writes. */
@@ -81,6 +83,7 @@ export class OwnerModel {
     this.lease = ++world.lease
     this.build = world.mode.builds && world.chance(0.3) ? 2 : 1
     this.#mover = new MoverModel({ world, lease: this.lease, cursor: () => this.#value })
+    this.#placing = new PlacingModel({ world, lease: this.lease, cursor: () => this.#value })
     this.threads = [this.#takeOver()]
   }
 
@@ -215,7 +218,7 @@ export class OwnerModel {
     const open = this.#value.intents.filter(intent => !intent.done)
     const others: Intent[] = []
     for (const intent of open) {
-      const same = this.#recipe(intent, intent.to, intent.generation, intent.repeats)
+      const same = this.#recipe(intent, intent.to, intent.generation, intent.repeats, this.#placing.recorded(intent))
       if (this.world.mode.broken !== 'open intents not remembered by the next owner') {
         this.#verdicts.learn(printsOf(this.world, intent), intent.repeats)
       }
@@ -224,6 +227,7 @@ export class OwnerModel {
     for (const intent of open) {
       if (others.includes(intent)) continue
       yield* this.#store(intent, true)
+      this.#tell(intent)
       yield* this.#write(cursor => finish(cursor, intent))
     }
     for (const intent of others) yield* this.#anew(intent)
@@ -240,9 +244,11 @@ export class OwnerModel {
     }
     const repeats = this.#verdicts.reopen(old).judge(printsOf(this.world, old))
     const recipe = this.#recipe(old, old.to, this.#value.generation + 1, repeats)
+    this.#placing.forget(old)
     yield* this.#write(cursor => supersede(cursor, recipe))
     world.anew++
     yield* this.#store(old, false)
+    this.#tell(old)
     yield* this.#write(cursor => finish(cursor, old))
   }
 
@@ -271,7 +277,9 @@ export class OwnerModel {
       const to = Math.min(end, from + Math.floor(world.random() * 3))
       this.#cuts.set(id, to)
       if (world.chance(0.08) && (yield* this.#setAside(id, from))) return
-      const intent = this.#recipe({ lane: id, from }, to, this.#value.generation, null)
+      const placed = lane.kind === 'replay' ? undefined : yield* this.#placing.place(id, { ...scopeOf(lane), from, to })
+      const recipe = this.#recipe({ lane: id, from }, to, this.#value.generation, null, placed?.homes)
+      const intent = placed === undefined ? recipe : { ...recipe, homes: placed.named }
       const clearing = lane.kind === 'replay' && broken !== 'nothing taken back before a replay' ? 1 : 0
       if (broken === 'floor before insert') {
         yield* this.#write(cursor => finish(propose(cursor, { ...intent, clearing }), intent))
@@ -280,22 +288,37 @@ export class OwnerModel {
       }
       if (broken === 'intent after insert') yield* this.#insertAll(intent)
       yield* this.#write(cursor => propose(cursor, { ...intent, clearing }))
+      this.#placing.settled(placed)
       this.threads.push(this.#storeAndFinish(intent))
     }
   }
 
   *#storeAndFinish(name: IntentName): Steps<void> {
     yield* this.#store(name, false)
+    this.#tell(name)
     yield* this.#write(cursor => finish(cursor, name))
+  }
+
+  /** The record of a finished range; a second one does no harm. */
+  #tell(name: IntentName): void {
+    const intent = this.#intent(name)
+    const { from, to, homes } = intent
+    this.world.finished.push({ from, to, scope: scopeOf(intent), revision: homes?.revision ?? null })
   }
 
   // ---- recipes ------------------------------------------------------------------------------------------------------------
 
-  #recipe({ lane, from }: IntentName, to: number, generation: number, known: readonly OrdinalRun[] | null): Intent {
+  #recipe(
+    { lane, from }: IntentName,
+    to: number,
+    generation: number,
+    known: readonly OrdinalRun[] | null,
+    homes: Homes = new Map(),
+  ): Intent {
     const found = laneOf(this.#value, lane) as Lane
     const range = { from, to, generation, build: this.build }
     const asked = { replay: found.kind === 'replay', from, to }
-    return recipeOf(this.world, found, range, prints => known ?? this.#memoryOf(lane).open(asked).judge(prints))
+    return recipeOf(this.world, found, range, homes, prints => known ?? this.#memoryOf(lane).open(asked).judge(prints))
   }
 
   #memoryOf(lane: number): Verdicts {
@@ -437,7 +460,7 @@ export class OwnerModel {
     yield
     switch (command) {
       case 'insert':
-        return { is: yield* send(this, token, () => rowsOf(world, intent, table, token)) }
+        return { is: yield* send(this, token, () => this.#rowsOf(intent, table, token)) }
       case 'settle':
         yield* calm(this.world, `${this.#tokens(rangeTokenOf(0, intent))}.`)
         return { is: 'settled' }
@@ -470,10 +493,14 @@ export class OwnerModel {
     return this.world.mode.broken === 'lanes not told apart by tokens' ? token.replace(/\.l\d+/, '') : token
   }
 
+  #rowsOf(intent: Intent, table: Table, part: string): Row[] {
+    return rowsOf(this.world, intent, this.#placing.of(intent), { table, part })
+  }
+
   *#insertAll(intent: Intent): Steps<void> {
     for (const block of intent.blocks) {
       const token = this.#tokens(tokenOf(0, intent, block))
-      yield* send(this, token, () => rowsOf(this.world, intent, block.table as Table, token))
+      yield* send(this, token, () => this.#rowsOf(intent, block.table as Table, token))
     }
   }
 }

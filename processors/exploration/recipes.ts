@@ -4,7 +4,7 @@ import { FINGERPRINT_BYTES } from '#proto/ids.ts'
 import { inScope, type StoredRange, scopeOf } from '../lanes.ts'
 import { emptyIntent, type Intent, type Lane, type OrdinalRun, type Scope } from '../protocol.ts'
 import { type Fingerprints, type RepeatWindow, runsOf } from '../repeats.ts'
-import { type Row, TABLES, type Table, type World } from './world.ts'
+import { type Row, TABLES, type World } from './world.ts'
 
 /** Positions, both ends inclusive, of the organizations of a scope. */
 export interface WorldRange extends Scope {
@@ -52,6 +52,7 @@ export function recipeOf(
   world: World,
   { id, ...lane }: Lane,
   range: { readonly from: number; readonly to: number; readonly generation: number; readonly build: number },
+  homes: Homes,
   repeatsOf: (prints: Fingerprints) => readonly OrdinalRun[],
 ): Intent {
   const { build, ...named } = range
@@ -60,7 +61,7 @@ export function recipeOf(
   const units = positionsOf(world, { from, to, ...scope }).length
   const repeats = repeatsOf(printsOf(world, { from, to, ...scope }))
   const rows = units - repeats.reduce((sum, [first, last]) => sum + last - first + 1, 0)
-  const checksum = `${build}/${from}-${to}/${JSON.stringify(repeats)}`
+  const checksum = `${build}/${from}-${to}/${JSON.stringify([repeats, ...homes])}`
   const blocks = TABLES.map(table => ({ table, retention: 0, month: 202601, rows, checksum, attempt: 1 }))
   return { ...emptyIntent({ lane: id, ...named, ...scope }), repeats, units, blocks: rows === 0 ? [] : blocks }
 }
@@ -71,14 +72,23 @@ export function droppedBy(world: World, { repeats, ...range }: Intent): Readonly
   return new Set(positionsOf(world, range).filter((_, ordinal) => isRepeat(ordinal)))
 }
 
+/** Homes by position, of rows that are written there at once. */
+export type Homes = ReadonlyMap<number, string>
+
 /** The rows that a recipe promises of a table. */
-export function rowsOf(world: World, intent: Intent, table: Table, part: string): Row[] {
+export function rowsOf(
+  world: World,
+  intent: Intent,
+  homes: Homes,
+  { table, part }: Pick<Row, 'table' | 'part'>,
+): Row[] {
   const { generation } = intent
   const dropped = droppedBy(world, intent)
   return positionsOf(world, intent)
     .filter(sequence => !dropped.has(sequence))
     .map(sequence => {
       const id = world.ids[sequence - 1] as string
-      return { table, generation, sequence, id, sign: 1, version: 0, home: '', moved: false, part }
+      const home = homes.get(sequence) ?? ''
+      return { table, generation, sequence, id, sign: 1, version: home === '' ? 0 : 1, home, moved: false, part }
     })
 }

@@ -2,7 +2,7 @@
 // step at a time; between any two steps an owner may die, be stopped while another takes over, or lose an answer, and the store may
 // crash with whatever was running. The same seed gives the same world.
 import { createHash } from 'node:crypto'
-import type { Cursor } from '../protocol.ts'
+import type { Cursor, Scope } from '../protocol.ts'
 import { freshCursor } from '../protocol.ts'
 import type { StagedMove } from './mover-model.ts'
 
@@ -25,6 +25,7 @@ export type Broken =
   | 'moves that arrive late'
   | 'moves found and copied unseen'
   | 'moved rows not remembered'
+  | 'links that a placed range missed not looked at'
 
 /** How this world misbehaves. */
 export interface Mode {
@@ -56,6 +57,11 @@ export interface Row {
   readonly part: string
 }
 
+/** What stands in the stream of finished ranges: a link that became known, or a range of the partition. */
+export type FinishedRecord =
+  | { readonly link: string; readonly to: string }
+  | { readonly from: number; readonly to: number; readonly scope: Scope; readonly revision: number | null }
+
 export interface Running {
   readonly token: string
   /** What it does when it begins: the rows that it will make visible. */
@@ -80,6 +86,11 @@ export class World {
   fence = 0
   /** What became known of the conversations of payloads. */
   readonly homes = new Map<string, string>()
+  /** Records of finished ranges, and those up to which an owner has looked. */
+  readonly finished: FinishedRecord[] = []
+  looked = 0
+  /** Which rows an intent places at home, by slot. */
+  readonly slots = new Map<number, string>()
   /** The move that is recorded, if one is. */
   staged: readonly StagedMove[] = []
   steps = 0
@@ -89,6 +100,7 @@ export class World {
   asides = 0
   replays = 0
   moves = 0
+  placed = 0
   anew = 0
 
   constructor(seed: number, mode: Mode) {
@@ -129,6 +141,13 @@ export class World {
     const running = this.running.map(({ token, stage }) => `${token}${stage}`)
     const state = JSON.stringify([this.ids, cursor, rows.sort(), running.sort(), [...this.log].sort()])
     return createHash('sha1').update(state).digest('base64').slice(0, 16)
+  }
+
+  /** What was known of homes when so many records stood there. */
+  homesAt(revision: number): Map<string, string> {
+    const homes = new Map<string, string>()
+    for (const record of this.finished.slice(0, revision)) if ('link' in record) homes.set(record.link, record.to)
+    return homes
   }
 
   /** One step of one statement inside the store. */
@@ -188,7 +207,9 @@ export class World {
   /** A span reveals, or reveals better, whose conversation a payload belongs to. */
   reveal(): void {
     const id = this.ids[Math.floor(this.random() * this.ids.length)] as string
-    this.homes.set(id, `session${Math.floor(this.random() * 3)}`)
+    const to = `session${Math.floor(this.random() * 3)}`
+    this.homes.set(id, to)
+    this.finished.push({ link: id, to })
   }
 
   /** kill -9 of the store: what runs is gone, with whatever it had done so far. */

@@ -1,0 +1,90 @@
+// Spans of a range that name no session, on their way between the thread that reads them and the owner, who may know their home.
+import { uuidBytes } from '#proto/ids.ts'
+import type { EventRow } from '#proto/rows.ts'
+import type { Units } from './units.ts'
+
+/** Where spans of a trace belong, as their rows say it. */
+export interface Home {
+  readonly conversation_id: string
+  readonly session_id: string
+}
+
+/** The event of a span, written where it belongs. */
+export function atHome(event: EventRow, home: Home | undefined): EventRow {
+  return home === undefined ? event : { ...event, ...home, provisional: 0, moves: 1 }
+}
+
+/** Spans without a session, in the order of the range. */
+export interface LooseUnits {
+  /** Their stand-ins, 16 bytes each. */
+  readonly standIns: Uint8Array
+  readonly sequences: Float64Array
+  /** 1 = nothing else hangs on the stand-in, so that the span may be written at home at once. */
+  readonly free: Uint8Array
+}
+
+/** Which of them are written at home. */
+export interface Placement {
+  /** For each loose unit: 0, or the number of its home counted from 1. */
+  readonly of: Uint16Array
+  readonly homes: readonly Home[]
+}
+
+const ID_BYTES = 16
+
+/** A stand-in's name in memory. */
+export const keyOf = (id: string): string => uuidBytes(id).toString('latin1')
+
+/** The names of all stand-ins. */
+export function keysOf({ standIns }: LooseUnits): string[] {
+  const bytes = Buffer.from(standIns.buffer, standIns.byteOffset, standIns.byteLength)
+  return Array.from({ length: bytes.length / ID_BYTES }, (_, i) =>
+    bytes.toString('latin1', i * ID_BYTES, (i + 1) * ID_BYTES),
+  )
+}
+
+/** The loose units of a range, with their ordinals. */
+export function looseOf(units: Units): { readonly asked: LooseUnits; readonly ordinals: Uint32Array } {
+  const ordinals: number[] = []
+  const free: number[] = []
+  let standIns = new Uint8Array(64 * ID_BYTES)
+  for (let ordinal = 0; ordinal < units.length; ordinal++) {
+    const placed = units.rowsAt(ordinal)
+    if (placed === undefined) continue
+    if ((ordinals.length + 1) * ID_BYTES > standIns.length) standIns = doubled(standIns)
+    const at = ordinals.length * ID_BYTES
+    if (placed.packed !== undefined) {
+      const { units: packed, at: unit } = placed.packed
+      if (!packed.putStandIn(unit, standIns, at)) continue
+      free.push(packed.isCaptured(unit) ? 0 : 1)
+    } else {
+      const [event] = placed.unit.events
+      if (event === undefined || event.provisional !== 1) continue
+      standIns.set(uuidBytes(event.conversation_id), at)
+      free.push(placed.unit.sessions.length > 0 ? 0 : 1)
+    }
+    ordinals.push(ordinal)
+  }
+  const sequences = Float64Array.from(ordinals, ordinal => units.sequences[ordinal] as number)
+  const asked = { standIns: standIns.slice(0, ordinals.length * ID_BYTES), sequences, free: Uint8Array.from(free) }
+  return { asked, ordinals: Uint32Array.from(ordinals) }
+}
+
+function doubled(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
+  const more = new Uint8Array(bytes.length * 2)
+  more.set(bytes)
+  return more
+}
+
+/** Homes by ordinal, and how many units have one. */
+export function homesByOrdinal(
+  ordinals: Uint32Array,
+  placement: Placement | null,
+): { readonly homeAt: (ordinal: number) => Home | undefined; readonly placed: number } {
+  if (placement === null) return { homeAt: () => undefined, placed: 0 }
+  const homes = new Map<number, Home>()
+  for (const [i, number] of placement.of.entries()) {
+    if (number > 0) homes.set(ordinals[i] as number, placement.homes[number - 1] as Home)
+  }
+  return { homeAt: ordinal => homes.get(ordinal), placed: homes.size }
+}
