@@ -2,12 +2,13 @@
 // 403, 400.
 import type { Control } from '#control/members.ts'
 import type { Organization, Role } from '#control/records.ts'
-import { reaches } from '#control/records.ts'
+import { isLive, reaches } from '#control/records.ts'
 import { ParleyError } from '#proto/errors.ts'
 import { isUuid } from '#proto/ids.ts'
 import type { Access } from './access.ts'
 import type { Authenticator, Principal } from './auth.ts'
 import type { PlainRequest } from './endpoint.ts'
+import type { Issuer } from './tickets.ts'
 import { openTicket } from './tickets.ts'
 
 /** What an admitted request comes with. */
@@ -29,7 +30,10 @@ export async function admit(
 ): Promise<Admitted> {
   const { headers, params, query, body } = plain
   if (access.credential === 'address') {
-    const { organization, request } = await openTicket(control.records, params.ticket, nowMs)
+    const { organization, by, request } = await openTicket(control.records, params.ticket, nowMs)
+    if (by !== undefined && !stillHolds(control, organization, by, nowMs)) {
+      throw new ParleyError('QRY_NOT_FOUND', 'who ordered the download has no access any more')
+    }
     const principal = { kind: 'ticket', organization } as const
     // Whatever else a browser sends along counts for nothing.
     const entered = enter(authenticator, access, principal, { ...plain, headers: {} })
@@ -40,6 +44,12 @@ export async function admit(
   const principal = await authenticator.principalOf(headers, access.credential)
   const entered = enter(authenticator, access, principal, plain)
   return { principal, entered, asked }
+}
+
+/** Who ordered still may: the key lives, the person is a member. */
+function stillHolds({ view }: Control, organization: string, by: Issuer, nowMs: number): boolean {
+  if ('user' in by) return view.membershipsOf(by.user).some(membership => membership.organization === organization)
+  return view.apiKeysOf(organization).some(({ record }) => record.id === by.key && isLive(record, nowMs))
 }
 
 function enter(

@@ -6,9 +6,14 @@ import { changeRecord } from '#control/lists.ts'
 import { ticketsKey } from '#control/records.ts'
 import { ParleyError } from '#proto/errors.ts'
 
+/** The credential by which a ticket was ordered: its address is good for no longer. */
+export type Issuer = { readonly key: string } | { readonly user: string }
+
 /** A request that waits. */
 interface Ticket {
   readonly hash: string
+  /** Absent in those of earlier builds. */
+  readonly by?: Issuer
   readonly request: unknown
   readonly expires_at_ms: number
 }
@@ -16,6 +21,7 @@ interface Ticket {
 /** What a ticket opened. */
 export interface Opened {
   readonly organization: string
+  readonly by: Issuer | undefined
   readonly request: unknown
 }
 
@@ -32,10 +38,11 @@ export async function issueTicket(
   records: KV,
   organization: string,
   request: unknown,
-  { nowMs, waitMs, max }: { readonly nowMs: number; readonly waitMs: number; readonly max: number },
+  limits: { readonly by: Issuer; readonly nowMs: number; readonly waitMs: number; readonly max: number },
 ): Promise<string> {
+  const { by, nowMs, waitMs, max } = limits
   const secret = randomBytes(32).toString('hex')
-  const ticket: Ticket = { hash: hashOf(secret), request, expires_at_ms: nowMs + waitMs }
+  const ticket: Ticket = { hash: hashOf(secret), by, request, expires_at_ms: nowMs + waitMs }
   await changeRecord<Ticket[]>(records, ticketsKey(organization), (tickets = []) => {
     const waiting = tickets.filter(other => other.expires_at_ms > nowMs)
     if (waiting.length < max) return [...waiting, ticket]
@@ -54,12 +61,12 @@ export async function openTicket(records: KV, ticket: string | undefined, nowMs:
   if (secret === '') throw gone
   const organization = hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
   const hash = hashOf(secret)
-  let request: unknown
+  let opened: Ticket | undefined
   await changeRecord<Ticket[]>(records, ticketsKey(organization), (tickets = []) => {
     const found = tickets.find(other => other.hash === hash && other.expires_at_ms > nowMs)
     if (found === undefined) throw gone
-    request = found.request
+    opened = found
     return tickets.filter(other => other !== found)
   })
-  return { organization, request }
+  return { organization, by: opened?.by, request: opened?.request }
 }

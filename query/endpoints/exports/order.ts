@@ -7,6 +7,7 @@ import {
   ExportOrder,
 } from '#proto/dashboard/exports.ts'
 import { ParleyError } from '#proto/errors.ts'
+import type { Principal } from '../../auth.ts'
 import { endpoint } from '../../endpoint.ts'
 import { issueTicket } from '../../tickets.ts'
 import { windowOf } from '../../window.ts'
@@ -20,16 +21,22 @@ export const exportsOrder = endpoint({
   request: ExportOrder,
   response: ExportAddress,
   status: 201,
-  work: async ({ records, organization, nowMs }, order) => {
+  work: async ({ records, organization, principal, nowMs }, order) => {
     // What cannot be answered is said now, while somebody reads the answer.
     windowOf(order.filters, nowMs)
     if (Buffer.byteLength(JSON.stringify(order.filters)) > EXPORT_FILTERS_MAX_BYTES) {
       const detail = `filters must be at most ${EXPORT_FILTERS_MAX_BYTES} bytes of JSON`
       throw new ParleyError('REQ_BODY_INVALID', detail, { field: 'filters' })
     }
-    const limits = { nowMs, waitMs: EXPORT_WAIT_MS, max: EXPORTS_WAITING_MAX }
+    const by = principal.kind === 'user' ? { user: principal.user.id } : { key: keyOf(principal) }
+    const limits = { by, nowMs, waitMs: EXPORT_WAIT_MS, max: EXPORTS_WAITING_MAX }
     const ticket = await issueTicket(records, organization.id, order, limits)
     const expires_at = new Date(nowMs + EXPORT_WAIT_MS).toISOString()
     return { url: `/dashboard/api/exports/${ticket}`, expires_at }
   },
 })
+
+/** Id of the key that orders; a ticket orders nothing. */
+function keyOf(principal: Principal): string {
+  return principal.kind === 'key' ? principal.key.id : ''
+}

@@ -1,4 +1,7 @@
 import t from 'tap'
+import { createApiKey } from '#control/admin.ts'
+import { apiKeyKey } from '#control/records.ts'
+import { eventually } from '#test/rig.ts'
 import { id, insertSessions, storedSession } from '../../fixture.ts'
 import { CALL, CHAT, LONG_INPUT, startDataNode, TRACE } from '../../fixture-data.ts'
 
@@ -266,6 +269,21 @@ t.test('an export that was ordered is downloaded once, by its address alone', as
   const waiting = () => order({ kind: 'errors' }, node.b.apiKey)
   for (let n = 0; n < 20; n++) t.equal((await waiting()).status, 201)
   t.match(await waiting(), { status: 400, body: { error: /20 downloads wait/ } })
+})
+
+t.test('an address dies with the key that ordered it', async t => {
+  const made = await createApiKey(node.buckets.control, {
+    ...{ organization: node.a.organization, name: 'passing', createdBy: 'test' },
+  })
+  const order = () => post('exports', { kind: 'raw-logs', filters: { time_range: '1h' } }, made.key)
+  const ordered = await eventually('the key', async () => {
+    const answer = await order()
+    return answer.status === 201 ? answer : undefined
+  })
+  const [found] = node.view.apiKeysOf(node.a.organization).filter(({ record }) => record.name === 'passing')
+  await node.buckets.control.delete(apiKeyKey(found?.hash ?? ''))
+  await eventually('its end', async () => (await order()).status === 401)
+  t.equal((await node.ask('GET', ordered.body.url)).status, 404)
 })
 
 t.test('exports hold the metadata that the organization lets out', async t => {
