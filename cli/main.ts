@@ -4,6 +4,7 @@ import { endWithReader } from './reader.ts'
 import {
   CONTROL_USAGE,
   DEAD_USAGE,
+  DOCTOR_USAGE,
   ERASE_USAGE,
   EXPLAIN_USAGE,
   REBUILD_USAGE,
@@ -20,6 +21,7 @@ type Command = (args: readonly string[]) => Promise<number>
 const commands: Readonly<Record<string, () => Promise<Command>>> = {
   control: async () => (await import('./control.ts')).control,
   dead: async () => (await import('./dead.ts')).dead,
+  doctor: async () => (await import('./doctor.ts')).doctor,
   erase: async () => (await import('./erase.ts')).erase,
   explain: async () => (await import('./explain.ts')).explain,
   rebuild: async () => (await import('./rebuild.ts')).rebuild,
@@ -35,7 +37,7 @@ const [name, ...args] = process.argv.slice(2)
 const command = commands[name ?? '']
 if (!command) {
   console.error(
-    `usage:\n${CONTROL_USAGE}\n${DEAD_USAGE}\n${ERASE_USAGE}\n${EXPLAIN_USAGE}\n${REBUILD_USAGE}\n${REMAP_USAGE}\n${REPLAY_USAGE}\n${SQL_USAGE}\n${VERIFY_USAGE}`,
+    `usage:\n${CONTROL_USAGE}\n${DEAD_USAGE}\n${DOCTOR_USAGE}\n${ERASE_USAGE}\n${EXPLAIN_USAGE}\n${REBUILD_USAGE}\n${REMAP_USAGE}\n${REPLAY_USAGE}\n${SQL_USAGE}\n${VERIFY_USAGE}`,
   )
   process.exitCode = 2
 } else {

@@ -12,6 +12,8 @@ parley dead show ID [--raw]                                one letter; --raw wri
 parley dead replay ID... | --all [--code CODE] [--org UUID]  sends payloads to their partition again
 parley dead drop   ID... | --all [--code CODE] [--org UUID]  removes letters for good`
 
+export const DOCTOR_USAGE = `parley doctor [--json]                                     says what is wrong, and what to do about it`
+
 export const EXPLAIN_USAGE = `parley explain FILE [--span ID] [--org UUID] [--rules FILE] [--all] [--json]
                         why spans of an OTLP export become what they become; FILE - is standard input,
                         JSON or protobuf, also gzipped; --rules: [{"attribute": "...", "field": "..."}]`

@@ -1,5 +1,7 @@
-// The ledger and receipts against a small world counted by hand: what was sent once, twice, broken, refused, and what waits.
+// The ledger and receipts against a small world counted by hand: what was sent once, twice, broken, refused, and what waits. And, since
+// every process runs here, what operators ask of each.
 import { randomUUID } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
 import { jetstream, jetstreamManager } from '@nats-io/jetstream'
 import t from 'tap'
 import type { LedgerResponse, ReceiptResponse } from '#proto/dashboard/ledger.ts'
@@ -14,7 +16,7 @@ const PARTITIONS = 2
 const system = await startSystem(t, { limits: { partitions: PARTITIONS }, env: { PARLEY_QUERY_CHECK_RESPONSES: 'on' } })
 const { organization, store, buckets } = system
 const other = await createTenant(buckets, { name: 'other' })
-await startPart(t, 'analysis/main.ts', {
+const analysis = await startPart(t, 'analysis/main.ts', {
   NATS_URL: system.nats.url,
   CLICKHOUSE_URL: system.clickhouseUrl,
   PARLEY_DATABASE: system.database,
@@ -86,6 +88,31 @@ const call = {
     transcript: 'AI: Hello.\nUser: Hi.',
   },
 }
+
+t.test('every process says whether it is ready, and has the metrics of the alerts', async t => {
+  const { receivers, processors, query } = system
+  const served = new Set<string>()
+  for (const part of [...receivers, ...processors, query, analysis]) {
+    const base = `http://127.0.0.1:${part.opsPort}`
+    const ready = await (await fetch(`${base}/readyz`)).json()
+    t.match(ready, { ready: Boolean, reasons: Array })
+    const text = await (await fetch(`${base}/metrics`)).text()
+    for (const [, name] of text.matchAll(/^# TYPE (\w+) /gm)) served.add(name as string)
+  }
+  const rules = await readFile(new URL('../deploy/alerts.yml', import.meta.url), 'utf8')
+  const named = [...rules.matchAll(/\bparley_\w+/g)].map(([name]) => name.replace(/_bucket$/, ''))
+  t.ok(named.length > 10)
+  t.strictSame(
+    named.filter(name => !served.has(name)),
+    [],
+  )
+  const alerts = [...rules.matchAll(/- alert: (\w+)/g)].map(([, name]) => name)
+  const page = await readFile(new URL('../docs/operating.md', import.meta.url), 'utf8')
+  t.strictSame(
+    [...page.matchAll(/^\| (Parley\w+) \|/gm)].map(([, name]) => name),
+    alerts,
+  )
+})
 
 t.test('every payload is somewhere, exactly once', async t => {
   const first = await send('/api/v1/capture-session', { session_id: session, user_data: { user_id: 'ada' } })

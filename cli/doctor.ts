@@ -1,0 +1,62 @@
+// parley doctor: looks at engines, schema, disk, streams, owners and counts, and says of each what is wrong and what to do. Changes nothing.
+import { readFile } from 'node:fs/promises'
+import { parseArgs } from 'node:util'
+import { openBuckets } from '#streams/apply.ts'
+import { readPartitions } from '#streams/settled.ts'
+import { engines } from './doctor/engines.ts'
+import type { Finding, Patient } from './doctor/finding.ts'
+import { pipeline } from './doctor/pipeline.ts'
+import { openNats, openStore } from './instance.ts'
+
+const MARKS = { ok: 'ok  ', warn: 'WARN', fail: 'FAIL' } as const
+
+/** Runs `doctor`; returns 0 when nothing fails, else 1. */
+export async function doctor(args: readonly string[]): Promise<number> {
+  const { values } = parseArgs({ args: [...args], options: { json: { type: 'boolean' } } })
+  const [nc, store] = [await openNats(), await openStore()]
+  try {
+    const { control, cursors, leases } = await openBuckets(nc)
+    const patient: Patient = { nc, store, control, cursors, leases, partitions: await readPartitions(control) }
+    const findings: Finding[] = [await settings(process.env)]
+    for (const look of [...engines, ...pipeline]) findings.push(await looked(look, patient))
+    if (values.json) console.log(JSON.stringify({ healthy: findings.every(isWell), findings }))
+    else show(findings)
+    return findings.every(isWell) ? 0 : 1
+  } finally {
+    await Promise.all([nc.close(), store.close()])
+  }
+}
+
+const isWell = ({ state }: Finding): boolean => state !== 'fail'
+
+/** What cannot be looked at is a finding, too. */
+async function looked(look: (patient: Patient) => Promise<Finding>, patient: Patient): Promise<Finding> {
+  try {
+    return await look(patient)
+  } catch (error) {
+    return {
+      check: look.name,
+      state: 'fail',
+      said: `cannot be looked at: ${String(error)}`,
+      fix: 'see the logs of the engines',
+    }
+  }
+}
+
+function show(findings: readonly Finding[]): void {
+  for (const { check, state, said, fix } of findings) {
+    console.log(`${MARKS[state]}  ${check}: ${said}`)
+    if (fix !== undefined) console.log(`      ${fix}`)
+  }
+}
+
+/** Names that are set and that nothing reads are mistakes of typing: the README's table has all of them. */
+async function settings(env: NodeJS.ProcessEnv): Promise<Finding> {
+  const readme = await readFile(new URL('../README.md', import.meta.url), 'utf8')
+  const known = new Set([...readme.matchAll(/^\| `(PARLEY_\w+)`/gm)].map(([, name]) => name))
+  const set = Object.keys(env).filter(name => name.startsWith('PARLEY_'))
+  const strange = set.filter(name => !known.has(name))
+  if (strange.length === 0) return { check: 'settings', state: 'ok', said: `${set.length} set here, all known` }
+  const said = `nothing reads ${strange.join(', ')}`
+  return { check: 'settings', state: 'warn', said, fix: 'correct the name: README.md lists all settings' }
+}

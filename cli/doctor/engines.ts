@@ -1,0 +1,101 @@
+// The engines, as they are: versions, clocks, schema, room on disk, parts.
+import { readdir } from 'node:fs/promises'
+import { jetstreamManager } from '@nats-io/jetstream'
+import { readRecord } from '#control/lists.ts'
+import { GUARD_KEY, type Guard } from '#control/records.ts'
+import { streamOf } from '#proto/streams.ts'
+import { type Finding, finding, type Patient, stateOf } from './finding.ts'
+
+const MIGRATIONS = new URL('../../store/migrations/', import.meta.url)
+/** Oldest servers that can do what is asked of them, and those that it was built with. */
+const NATS_LEAST = [2, 9]
+const NATS_CLUSTER = [2, 12]
+const CLICKHOUSE_LEAST = [24, 8]
+const CLICKHOUSE_BUILT_WITH = [26, 7]
+const CLOCK_WARN_MS = 2_000
+const CLOCK_FAIL_MS = 60_000
+const PERCENT_FAIL = 10
+const PERCENT_WARN = 20
+/** Parts of a month from which on reads and merges get slow; the store refuses inserts at thousands. */
+const PARTS_WARN = 300
+const PARTS_FAIL = 1_500
+
+function olderThan(version: string, least: readonly number[]): boolean {
+  const [major = 0, minor = 0] = version.split('.').map(Number)
+  const [wantedMajor = 0, wantedMinor = 0] = least
+  return major < wantedMajor || (major === wantedMajor && minor < wantedMinor)
+}
+
+async function natsVersion({ nc }: Patient): Promise<Finding> {
+  const version = nc.info?.version ?? '0.0'
+  const { config } = await (await jetstreamManager(nc)).streams.info(streamOf(0))
+  const least = config.num_replicas > 1 ? NATS_CLUSTER : NATS_LEAST
+  const said = `NATS ${version}, ${config.num_replicas} ${config.num_replicas === 1 ? 'copy' : 'copies'} of each stream`
+  return finding('nats', stateOf(olderThan(version, least), false), said, `it takes ${least.join('.')} or newer`)
+}
+
+async function clickhouseVersion({ store }: Patient): Promise<Finding> {
+  const [row] = await store.read<{ version: string }>('SELECT version() AS version')
+  const version = row?.version ?? '0.0'
+  const state = stateOf(olderThan(version, CLICKHOUSE_LEAST), olderThan(version, CLICKHOUSE_BUILT_WITH))
+  return finding(
+    'clickhouse',
+    state,
+    `ClickHouse ${version}`,
+    `update it: this release was built with ${CLICKHOUSE_BUILT_WITH.join('.')}`,
+  )
+}
+
+/** Half of the time that the question took is taken for its way there. */
+async function clocks({ store }: Patient): Promise<Finding> {
+  const askedAt = Date.now()
+  const [row] = await store.read<{ ms: string }>('SELECT toUnixTimestamp64Milli(now64(3)) AS ms')
+  const tookMs = Date.now() - askedAt
+  const apartMs = Math.max(0, Math.abs(Number(row?.ms) - askedAt - tookMs / 2) - tookMs / 2)
+  const said = `the store's clock and this one are ${Math.round(apartMs)} ms apart at least`
+  return finding(
+    'clocks',
+    stateOf(apartMs > CLOCK_FAIL_MS, apartMs > CLOCK_WARN_MS),
+    said,
+    'let a time service (NTP) set both clocks',
+  )
+}
+
+async function schema({ store }: Patient): Promise<Finding> {
+  const rows = await store.read<{ name: string }>('SELECT DISTINCT name FROM migrations')
+  const files = (await readdir(MIGRATIONS)).filter(name => name.endsWith('.sql'))
+  const applied = new Set(rows.map(row => row.name))
+  const missing = files.filter(name => !applied.has(name))
+  const strange = [...applied].filter(name => !files.includes(name))
+  if (strange.length > 0)
+    return finding('schema', 'fail', `${strange.join(', ')} came from a newer release`, 'use that release')
+  const said = missing.length === 0 ? `${files.length} migrations` : `${missing.join(', ')} not applied`
+  return finding('schema', stateOf(missing.length > 0, false), said, 'npm run migrate, or start parley once')
+}
+
+async function disk({ store, control }: Patient): Promise<Finding> {
+  const rows = await store.read<{ name: string; free: string; total: string }>(
+    'SELECT name, toString(free_space) AS free, toString(total_space) AS total FROM system.disks WHERE total_space > 0',
+  )
+  const percent = Math.min(100, ...rows.map(row => (Number(row.free) / Number(row.total)) * 100))
+  const guard = await readRecord<Guard>(control, GUARD_KEY)
+  const closed = guard?.disk === 'full'
+  const said = `${percent.toFixed(0)} % of the store's disk is free${closed ? '; new payloads are refused' : ''}`
+  const fix = 'make room, let organizations keep less (docs/retention.md), or lower PARLEY_REPLAY_MS'
+  return finding('disk', stateOf(closed || percent < PERCENT_FAIL, percent < PERCENT_WARN), said, fix)
+}
+
+async function parts({ store }: Patient): Promise<Finding> {
+  const [row] = await store.read<{ most: string; of: string }>(
+    `SELECT toString(max(n)) AS most, argMax(table, n) AS of FROM (
+       SELECT table, count() AS n FROM system.parts WHERE database = {database:String} AND active GROUP BY table, partition)`,
+    { parameters: { database: store.database } },
+  )
+  const most = Number(row?.most ?? 0)
+  const said = most === 0 ? 'no parts yet' : `at most ${most} parts in a month of ${row?.of}`
+  const fix = 'raise PARLEY_INSERT_INTERVAL_MS, and look whether merges fail (system.merges, the log of ClickHouse)'
+  return finding('parts', stateOf(most > PARTS_FAIL, most > PARTS_WARN), said, fix)
+}
+
+/** In the order in which they are told. */
+export const engines = [natsVersion, clickhouseVersion, clocks, schema, disk, parts] as const
