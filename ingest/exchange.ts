@@ -78,7 +78,8 @@ export class Exchange implements Answering {
     this.#res = res
     this.#tally = tally
     this.format = format
-    traffic[kind]++
+    if (kind === 'own') traffic.own++
+    else traffic.forwarded++
     res.onAborted(() => this.finish(0))
   }
 
@@ -129,7 +130,9 @@ export class Exchange implements Answering {
   finish(status: number): void {
     if (this.done) return
     this.done = true
-    this.#traffic[this.#kind]--
+    // Not by name: a look-up by one of two names is a search.
+    if (this.#kind === 'own') this.#traffic.own--
+    else this.#traffic.forwarded--
     this.#tally.answered(status, this.bodyBytes)
     this.onEnd?.()
   }

@@ -13,13 +13,14 @@ import type { Traffic } from '#ingest/exchange.ts'
 import { Exchange } from '#ingest/exchange.ts'
 import type { Forward } from '#ingest/forward.ts'
 import type { Intake } from '#ingest/intake.ts'
-import type { Meter } from '#ingest/meter.ts'
+import type { EndpointMeter, Meter } from '#ingest/meter.ts'
 import type { Rates } from '#ingest/rates.ts'
 import type { Rejects } from '#ingest/rejects.ts'
 import type { Format, Reply } from '#ingest/reply.ts'
 import { errorReply, jsonReply, textReply } from '#ingest/reply.ts'
 import type { IngestRoute } from '#ingest/routes.ts'
 import { routeOf, routes } from '#ingest/routes.ts'
+import { createTurnClock } from '#ingest/turn-clock.ts'
 import type { Organization, RequestContext } from '#ingest/verdict.ts'
 import { ParleyError } from '#proto/errors.ts'
 import type { IdPolicy } from '#proto/sdk/fields.ts'
@@ -63,10 +64,12 @@ export function createServer(options: ServerOptions): Server {
   const app = uWS.App()
   const sockets: us_listen_socket[] = []
   const traffic: Traffic = { own: 0, forwarded: 0, draining: false, rejects: options.rejects }
-  const state: ServerState = { options, traffic }
+  const state: ServerState = { options, traffic, clock: createTurnClock() }
   for (const [path, route] of routes) {
     // The usual spelling of the paths that matter is found by the server itself.
-    if (route.kind === 'ingest') app.post(path, (res, req) => ingest(state, res, req, route))
+    if (route.kind !== 'ingest') continue
+    const tally = options.meter.endpoint(route.name)
+    app.post(path, (res, req) => ingest(state, res, req, route, tally))
   }
   app.any('/*', (res, req) => handle(state, res, req))
   return {
@@ -92,6 +95,8 @@ export function createServer(options: ServerOptions): Server {
 interface ServerState {
   readonly options: ServerOptions
   readonly traffic: Traffic
+  /** Milliseconds of the day's time. */
+  readonly clock: () => number
 }
 
 /** Everything but a POST to a path that takes payloads in its usual spelling. */
@@ -99,9 +104,10 @@ function handle(state: ServerState, res: HttpResponse, req: HttpRequest): void {
   const route = routeOf(req.getUrl())
   if (route === undefined) return handleOther(state, res, req)
   const method = req.getMethod()
-  if (route.kind === 'ingest' && method === 'post') return ingest(state, res, req, route)
+  const tally = state.options.meter.endpoint(route.name)
+  if (route.kind === 'ingest' && method === 'post') return ingest(state, res, req, route, tally)
   const format = route.protocol === 'rest' ? 'rest' : formatOf(otlpContentOf(req.getHeader('content-type')))
-  const exchange = new Exchange(state.traffic, 'own', res, state.options.meter.endpoint(route.name), format)
+  const exchange = new Exchange(state.traffic, 'own', res, tally, format)
   switch (route.kind) {
     case 'ingest':
       return exchange.send(errorReply(format, 'REQ_METHOD_UNKNOWN', undefined, 'POST'))
@@ -143,17 +149,17 @@ function otlpContentOf(header: string): OtlpContent | null {
 }
 
 /** Checks what the headers tell, in the order 401, 429, content type, content encoding; then takes the body. */
-function ingest(state: ServerState, res: HttpResponse, req: HttpRequest, route: IngestRoute): void {
-  const { authenticate, rates, meter } = state.options
+function ingest(
+  state: ServerState,
+  res: HttpResponse,
+  req: HttpRequest,
+  route: IngestRoute,
+  tally: EndpointMeter,
+): void {
+  const { authenticate, rates } = state.options
   const isRest = route.protocol === 'rest'
   const content = isRest ? 'json' : otlpContentOf(req.getHeader('content-type'))
-  const exchange = new Exchange(
-    state.traffic,
-    'own',
-    res,
-    meter.endpoint(route.name),
-    isRest ? 'rest' : formatOf(content),
-  )
+  const exchange = new Exchange(state.traffic, 'own', res, tally, isRest ? 'rest' : formatOf(content))
   const organization = authenticate(req.getHeader(route.organizationHeader))
   if (typeof organization === 'string') return exchange.refuse(route.authCodes[organization])
   exchange.organization = organization.id
@@ -167,40 +173,46 @@ function ingest(state: ServerState, res: HttpResponse, req: HttpRequest, route: 
   if (content === null) return exchange.refuse('REQ_TYPE_UNSUPPORTED', 'use application/json or application/x-protobuf')
   const encoding = encodingOf(req.getHeader('content-encoding'))
   if (encoding === null) return exchange.refuse('REQ_ENCODING_UNSUPPORTED', 'use gzip or none')
-  const upload = new Upload(state.options, exchange, route, organization, content, encoding === 'gzip')
+  const upload = new Upload(state, exchange, route, organization, content, encoding === 'gzip')
   res.onData((chunk, last) => upload.push(chunk, last))
 }
 
-/** The body of a request: judged in the socket's own buffer when it came in one piece, else collected. */
-class Upload {
-  readonly #options: ServerOptions
+/**
+ * The body of a request: judged in the socket's own buffer when it came in one piece, else collected. Is itself what a surface knows of
+ * the request: an object less to make.
+ */
+class Upload implements RequestContext {
+  readonly organization: Organization
+  readonly content: OtlpContent
+  receivedAtMs = 0
+  readonly ids: IdPolicy
+  readonly #state: ServerState
   readonly #exchange: Exchange
   readonly #route: IngestRoute
-  readonly #organization: Organization
-  readonly #content: OtlpContent
   readonly #gzip: boolean
   #collector: Collector | null = null
 
   constructor(
-    options: ServerOptions,
+    state: ServerState,
     exchange: Exchange,
     route: IngestRoute,
     organization: Organization,
     content: OtlpContent,
     gzip: boolean,
   ) {
-    this.#options = options
+    this.#state = state
+    this.ids = state.options.ids
     this.#exchange = exchange
     this.#route = route
-    this.#organization = organization
-    this.#content = content
+    this.organization = organization
+    this.content = content
     this.#gzip = gzip
   }
 
   push(chunk: ArrayBuffer, last: boolean): void {
     const exchange = this.#exchange
     if (exchange.done) return
-    const { budget, maxBodyBytes } = this.#options
+    const { budget, maxBodyBytes } = this.#state.options
     exchange.bodyBytes += chunk.byteLength
     if (this.#collector === null) {
       if (last && chunk.byteLength <= maxBodyBytes) return this.#whole(borrowBody(budget, chunk))
@@ -213,24 +225,24 @@ class Upload {
     if (!last && collected !== 'cut') return
     const refusal = this.#collector.refusal()
     if (refusal === null) return this.#whole(this.#collector.finish())
-    exchange.refuse(refusal, refusal === 'REQ_BODY_TOO_LARGE' ? limitOf(this.#options) : undefined)
+    exchange.refuse(refusal, refusal === 'REQ_BODY_TOO_LARGE' ? limitOf(this.#state.options) : undefined)
   }
 
   #whole(body: Body): void {
-    this.#options.rates?.body(this.#organization.id, this.#exchange.bodyBytes)
+    this.#state.options.rates?.body(this.organization.id, this.#exchange.bodyBytes)
     if (this.#gzip) this.#inflate(body)
     else this.#judge(body)
   }
 
   #inflate(body: Body): void {
     const exchange = this.#exchange
-    const { compression, log } = this.#options
+    const { compression, log } = this.#state.options
     if (!body.keep()) return exchange.refuse('ING_FULL')
     compression
       .inflate(body)
       .then(inflated => {
         if (inflated.ok) return this.#judge(inflated.body)
-        const detail = `${limitOf(this.#options)}, ${MAX_RATIO}:1 at most`
+        const detail = `${limitOf(this.#state.options)}, ${MAX_RATIO}:1 at most`
         exchange.refuse(inflated.code, inflated.code === 'REQ_BODY_TOO_LARGE' ? detail : undefined)
       })
       .catch((error: unknown) => {
@@ -241,16 +253,11 @@ class Upload {
 
   #judge(body: Body): void {
     const exchange = this.#exchange
-    const { intake, ids, log } = this.#options
+    const { intake, log } = this.#state.options
     if (exchange.done) return body.release()
-    const context: RequestContext = {
-      organization: this.#organization,
-      content: this.#content,
-      receivedAtMs: Date.now(),
-      ids,
-    }
+    this.receivedAtMs = this.#state.clock()
     try {
-      intake.take(body, context, this.#route, exchange)
+      intake.take(body, this, this.#route, exchange)
     } catch (error) {
       // Bad bodies are refused by value: whatever is thrown is a fault of ours.
       log.error({ err: error, endpoint: this.#route.name }, 'a request could not be judged')

@@ -85,11 +85,15 @@ export class EnvelopeWriter {
     const at = this.#length
     b[at] = kind
     b[at + 1] = encoding
-    b.set(organization, at + 2)
-    b.writeUInt32LE(receivedAtMs % 0x1_0000_0000, at + 18)
-    b.writeUInt32LE(Math.floor(receivedAtMs / 0x1_0000_0000), at + 22)
-    b.set(mintedId ?? NO_ID, at + 26)
-    b.writeUInt32LE(bytes.length, at + 42)
+    const id = mintedId ?? NO_ID
+    // Byte by byte: a call that copies or converts costs more than these few.
+    for (let i = 0; i < 16; i++) {
+      b[at + ORGANIZATION_AT + i] = organization[i] as number
+      b[at + MINTED_AT + i] = id[i] as number
+    }
+    putUint32(b, at + RECEIVED_AT, receivedAtMs)
+    putUint32(b, at + RECEIVED_AT + 4, Math.floor(receivedAtMs / 0x1_0000_0000))
+    putUint32(b, at + LENGTH_AT, bytes.length)
     b.set(bytes, at + FRAME_HEADER_BYTES)
     this.#length = end
     return this.#count++
@@ -155,6 +159,14 @@ export function frameFacts(
     length: uint32(message, at + LENGTH_AT),
     receivedAtMs: uint32(message, at + RECEIVED_AT) + uint32(message, at + RECEIVED_AT + 4) * 0x1_0000_0000,
   }
+}
+
+/** The low 32 bits of a whole number. */
+function putUint32(b: Uint8Array, at: number, value: number): void {
+  b[at] = value
+  b[at + 1] = value >>> 8
+  b[at + 2] = value >>> 16
+  b[at + 3] = value >>> 24
 }
 
 function uint32(b: Uint8Array, at: number): number {

@@ -3,7 +3,9 @@ import { HEX } from './json.ts'
 
 /** An id of a body: 16 bytes when it is a uuid, always the place of its text. */
 export class ScannedId {
-  readonly bytes: Uint8Array = new Uint8Array(16)
+  readonly bytes: Uint8Array<ArrayBuffer> = new Uint8Array(16)
+  /** The same, four bytes at a time. */
+  readonly words: Int32Array = new Int32Array(this.bytes.buffer)
   /** True when `bytes` hold it. */
   isUuid = false
   /** Where its text stands in the body, without quotes; with escapes as they were sent. */

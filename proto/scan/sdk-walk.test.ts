@@ -7,7 +7,7 @@ import { ScannedId } from './scanned-id.ts'
 import { EventWalk } from './sdk-walk.ts'
 
 const SEED = 20_261_122
-const TEXTS = 30_000
+const TEXTS = 8_000
 const ID = '0b0f2b1e-7a66-4d7e-9d3a-6a3f6f1e2b11'
 const SESSION = 'F47AC10B-58CC-4372-A567-0E02B2C3D479'
 const walk = new EventWalk(new JsonScanner(64), 64)
@@ -90,39 +90,17 @@ t.test('a body larger than all before it is read where the memory has grown', as
 
 t.test(`of ${TEXTS} texts of bytes at the edges of UTF-8 it knows which are UTF-8, seed ${SEED}`, async t => {
   const random = createRandom(SEED)
-  const edges = Uint8Array.of(
-    0x41,
-    0x7f,
-    0x80,
-    0x8f,
-    0x90,
-    0x9f,
-    0xa0,
-    0xbf,
-    0xc0,
-    0xc1,
-    0xc2,
-    0xdf,
-    0xe0,
-    0xe1,
-    0xec,
-    0xed,
-    0xee,
-    0xef,
-    0xf0,
-    0xf1,
-    0xf3,
-    0xf4,
-    0xf5,
-    0xff,
-  )
+  const edges = [
+    0x41, 0x7f, 0x80, 0x8f, 0x90, 0x9f, 0xa0, 0xbf, 0xc0, 0xc1, 0xc2, 0xdf, 0xe0, 0xe1, 0xec, 0xed, 0xee, 0xef, 0xf0,
+    0xf1, 0xf3, 0xf4, 0xf5, 0xff,
+  ]
   const good = ['é', '\u0800', '\ud7ff', '\uffff', '\u{10000}', '\u{10ffff}'].map(text => Buffer.from(text))
   const start = JSON.stringify(TURN).slice(0, -1)
   const counts = { utf8: 0, other: 0 }
   for (let n = 0; n < TEXTS; n++) {
     const pieces = Array.from({ length: random.below(40) }, () => random.pick(good))
     const at = random.below(pieces.length + 1)
-    const edge = Uint8Array.from({ length: random.below(5) }, () => random.pick([...edges]))
+    const edge = Uint8Array.from({ length: random.below(5) }, () => random.pick(edges))
     const text = Buffer.concat([...pieces.slice(0, at), edge, ...pieces.slice(at)])
     // Inside, and as the last thing before the zeros.
     const isGood = isUtf8(text)

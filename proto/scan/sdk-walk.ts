@@ -21,7 +21,8 @@ const MASK_AT = 848
 /** The values of primitive_type, like names. */
 const TYPES_AT = 880
 const END = 1024
-const UUID_BYTES = 16
+const WORD_BYTES = 4
+const UUID_WORDS = 4
 const UUID_CHARS = 36
 /** No byte of UTF-8: the name in a slot without a field. */
 const NO_NAME = 0xff
@@ -40,7 +41,7 @@ export class EventWalk {
   readonly #primitiveType: number
   readonly #required: { readonly [shape in EventShape]: number }
   /** The memory below the body, and the view of the body beside which it was made: when memory grows there are new ones. */
-  #memory = new Uint8Array(0)
+  #memory = new Int32Array(0)
   #bytes: Uint8Array | null = null
 
   /** `deepest`: arrays and objects around the innermost value, at most. */
@@ -48,7 +49,7 @@ export class EventWalk {
     this.#scanner = scanner
     this.#deepest = deepest
     const multiplier = multiplierOf(EVENT_FIELDS)
-    const memory = this.#view()
+    const memory = new Uint8Array(this.#view().buffer, 0, END)
     memory.fill(NO_NAME, 0, SLOTS * SLOT_BYTES)
     for (const { name, reading } of EVENT_FIELDS) {
       const slot = slotOf(name, multiplier)
@@ -83,26 +84,21 @@ export class EventWalk {
     return shape
   }
 
-  #view(): Uint8Array {
+  #view(): Int32Array {
     const { bytes, wasm } = this.#scanner
     if (bytes !== this.#bytes) {
       this.#bytes = bytes
-      this.#memory = new Uint8Array(wasm.memory.buffer, 0, END)
+      this.#memory = new Int32Array(wasm.memory.buffer, 0, END / WORD_BYTES)
     }
     return this.#memory
   }
 }
 
 /** Takes over a uuid that was found. */
-function read(memory: Uint8Array, reading: number, id: ScannedId): void {
-  const from = IDS_AT + reading * UUID_BYTES
-  for (let i = 0; i < UUID_BYTES; i++) id.bytes[i] = memory[from + i] as number
-  const at = STARTS_AT + reading * 4
-  id.start =
-    (memory[at] as number) |
-    ((memory[at + 1] as number) << 8) |
-    ((memory[at + 2] as number) << 16) |
-    ((memory[at + 3] as number) << 24)
+function read(memory: Int32Array, reading: number, id: ScannedId): void {
+  const from = IDS_AT / WORD_BYTES + reading * UUID_WORDS
+  for (let i = 0; i < UUID_WORDS; i++) id.words[i] = memory[from + i] as number
+  id.start = memory[STARTS_AT / WORD_BYTES + reading] as number
   id.end = id.start + UUID_CHARS
   id.isUuid = true
 }
