@@ -14,6 +14,7 @@ import { kills } from './cases/kills.ts'
 import { late } from './cases/late.ts'
 import { moves } from './cases/moves.ts'
 import { processing } from './cases/process.ts'
+import { query } from './cases/query.ts'
 import { queryFuzz } from './cases/query-fuzz.ts'
 import { scan } from './cases/scan.ts'
 import { scanFuzz } from './cases/scan-fuzz.ts'
@@ -57,6 +58,11 @@ const cases: Readonly<Record<string, { about: string; run: (args: readonly strin
   process: {
     about: 'from bytes to rows: parley, the ordinary design, the engine alone; --rounds (5), --only <pattern>',
     run: processing,
+  },
+  query: {
+    about:
+      'every endpoint over stores built inside the engine and kept in --dir, alone and at 2,000 events/s, beside a recount; --events (100000000), --texts (10000000), --share (0.2), --rounds (20), --only <pattern>, --out, --build-only, --no-recount, --no-load',
+    run: query,
   },
   'query-fuzz': {
     about: '100,000 requests made by chance against the query node (or the number given)',

@@ -1,0 +1,133 @@
+// What is asked: every endpoint of the dashboard that reads the store, over the windows that people look at, with the aims it is held to.
+import type { Store } from '#store/client.ts'
+
+/** One request, without its window. */
+export interface Question {
+  readonly name: string
+  readonly method?: 'GET'
+  readonly path: string
+  readonly body?: Readonly<Record<string, unknown>>
+  /** What p95 shall not exceed on a quiet machine, warm, in milliseconds. */
+  readonly aimMs?: number
+  /** Its window; left out: the question has none. */
+  readonly range?: Range
+  /** Asks for texts, which only some stores have. */
+  readonly texts?: true
+  /** Says how much rows there are as of now, so that a second answer may differ: compared by status only. */
+  readonly moving?: true
+}
+
+export type Range = '1d' | '1w' | '1m' | 'all'
+const DAYS: Readonly<Record<Exclude<Range, 'all'>, number>> = { '1d': 1, '1w': 7, '1m': 30 }
+const DAY_MS = 86_400_000
+
+/** What some questions look for. */
+export interface Found {
+  readonly event: string
+  /** Of some 200 events. */
+  readonly long: string
+  readonly user: string
+}
+
+/** Finds it in a store. */
+export async function findSubjects(store: Store, organization: string): Promise<Found> {
+  const [long] = await store.read<{ conversation_id: string }>(
+    `SELECT conversation_id FROM events WHERE organization = {organization:UUID}
+     GROUP BY conversation_id ORDER BY abs(sum(sign) - 200) LIMIT 1`,
+    { parameters: { organization } },
+  )
+  const [event] = await store.read<{ event_id: string; user_id: string }>(
+    `SELECT event_id, user_id FROM events WHERE organization = {organization:UUID} AND user_id != ''
+     AND ts > (SELECT max(ts) FROM events WHERE organization = {organization:UUID}) - INTERVAL 40 DAY LIMIT 1`,
+    { parameters: { organization } },
+  )
+  if (long === undefined || event === undefined) throw new Error('the store has no events of the organization')
+  return { event: event.event_id, user: event.user_id, long: long.conversation_id }
+}
+
+const over = (
+  ranges: readonly Range[],
+  question: Omit<Question, 'range'>,
+  aims: Partial<Record<Range, number>> = {},
+): Question[] =>
+  ranges.map(range => ({
+    ...question,
+    ...(aims[range] === undefined ? {} : { aimMs: aims[range] }),
+    range,
+    name: `${question.name}, ${range}`,
+  }))
+
+const API = '/dashboard/api'
+const AIMS = { '1w': 100, '1m': 100, all: 300 }
+const WINDOWS: readonly Range[] = ['1w', '1m', 'all']
+
+/** All questions. */
+export function questionsOf(found: Found): Question[] {
+  const filter = { metadata_filters: [{ key: 'plan', value: 'pro' }] }
+  const filtered = { '1w': 500, '1m': 500 }
+  const grouped = { group_by: { source: 'conversation_metadata', key: 'campaign' } }
+  return [
+    ...over(WINDOWS, { name: 'user stories', path: `${API}/user-stories`, body: {} }, AIMS),
+    ...over(WINDOWS, { name: 'user stories, grouped', path: `${API}/user-stories`, body: grouped }, AIMS),
+    ...over(['1w', '1m'], { name: 'user stories, one filter', path: `${API}/user-stories`, body: filter }, filtered),
+    {
+      name: 'user stories of a user',
+      path: `${API}/user-stories`,
+      range: 'all',
+      body: { search_field: 'user_id', search_value: found.user },
+    },
+    ...over(WINDOWS, { name: 'command center', path: `${API}/command-center-summary`, body: {} }, AIMS),
+    ...over(WINDOWS, { name: 'metrics', path: `${API}/dashboard`, body: {} }, AIMS),
+    ...over(['1w', '1m'], { name: 'metrics, one filter', path: `${API}/dashboard`, body: filter }, filtered),
+    ...over(WINDOWS, { name: 'tool stats', path: `${API}/tool-stats`, body: {} }, AIMS),
+    ...over(['1m'], { name: 'tools over time', path: `${API}/tool-time-series`, body: {} }),
+    ...over(['1m'], { name: 'errors of tools', path: `${API}/tool-error-distribution`, body: {} }),
+    ...over(['1m'], { name: 'checkpoints of tools', path: `${API}/tool-checkpoint-stats`, body: {} }),
+    ...over(['1m'], { name: 'page of tools', path: `${API}/tools-dashboard`, body: {} }),
+    ...over(['1w', '1m'], { name: 'errors', path: `${API}/errors`, body: {} }),
+    ...over(['1w', '1m'], { name: 'groups of errors', path: `${API}/errors/groups`, body: {} }),
+    ...over(
+      ['1d', '1m', 'all'],
+      { name: 'raw logs', path: `${API}/raw-logs`, body: {} },
+      { '1d': 50, '1m': 50, all: 50 },
+    ),
+    ...over(['1m'], { name: 'raw logs, one filter', path: `${API}/raw-logs`, body: filter }, { '1m': 500 }),
+    ...over(['1m', 'all'], { name: 'count of raw logs', path: `${API}/raw-logs/count`, body: {} }),
+    { name: 'an event by its id', path: `${API}/raw-logs`, range: 'all', body: { event_id: found.event }, aimMs: 50 },
+    { name: 'texts of an event', path: `${API}/event-io`, body: { event_id: found.event }, aimMs: 50, texts: true },
+    {
+      name: 'a conversation of 200 messages',
+      path: `${API}/conversation-messages`,
+      body: { conversation_id: found.long },
+      aimMs: 60,
+    },
+    { name: 'spans of a conversation', path: `${API}/conversation-spans`, body: { conversation_id: found.long } },
+    { name: 'a conversation', path: `${API}/conversation-detail`, body: { conversation_id: found.long }, aimMs: 50 },
+    ...over(['1w'], { name: 'distribution of metadata', path: `${API}/metadata-distribution`, body: {} }),
+    ...over(['1m'], {
+      name: 'a chart',
+      path: `${API}/charts/query`,
+      body: { metric: 'active_users', group_by: 'agent_name' },
+    }),
+    ...over(['1w'], { name: 'words of inputs', path: `${API}/intent-keywords`, body: {}, texts: true }),
+    ...over(
+      ['all'],
+      { name: 'a word in raw logs', path: `${API}/raw-logs`, body: { search_query: 'courier' }, texts: true },
+      { all: 2_000 },
+    ),
+    { name: 'keys of metadata', method: 'GET', path: `${API}/organization/event-keys`, moving: true },
+    { name: 'summary of the organization', method: 'GET', path: `${API}/organization/summary`, moving: true },
+  ]
+}
+
+/** The body of a request; `to` undefined asks for a window that does not end, as pages do. */
+export function bodyOf({ path, body, range }: Question, endMs: number, to?: number): object {
+  const window = {
+    ...(range === undefined || range === 'all'
+      ? { time_range: 'all' }
+      : { from: new Date(endMs - DAYS[range] * DAY_MS).toISOString() }),
+    ...(to === undefined ? {} : { to: new Date(to).toISOString() }),
+  }
+  if (range === undefined) return { ...body }
+  return path.endsWith('/charts/query') ? { ...body, filters: window } : { ...body, ...window }
+}
