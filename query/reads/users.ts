@@ -1,6 +1,6 @@
 // Users -> their conversations. A conversation's user is the one that its captures name last; only where they name none, its events.
 import type { Conditions } from '../filters.ts'
-import { andAll } from '../filters.ts'
+import { andAll, NOTHING } from '../filters.ts'
 import type { Reader } from '../reader.ts'
 import { latest, OURS, standing } from './sql.ts'
 import type { SummaryKeys } from './summary-costs.ts'
@@ -15,25 +15,35 @@ export const CAPTURED = `SELECT conversation_id FROM sessions WHERE ${OURS} AND 
 export const SEEN = `SELECT conversation_id FROM events
       WHERE ${OURS} AND user_id IN {users:Array(String)} GROUP BY conversation_id, user_id HAVING sum(sign) > 0`
 
-/** Pairs (conversation_id, user) of some users. */
-export const CONVERSATIONS_OF_USERS = `
-    SELECT conversation_id, ${latest('user_id')} AS user
-    FROM sessions
-    WHERE ${OURS} AND conversation_id IN (${CAPTURED}) AND ${standing()}
-    GROUP BY conversation_id
-    HAVING user IN {users:Array(String)}
-    UNION ALL
-    SELECT conversation_id, max(user_id) AS user
+/** Conversations that may be of one of the users: captures or events name them. */
+const CANDIDATES = `SELECT conversation_id FROM (${CAPTURED} UNION DISTINCT ${SEEN})`
+
+/**
+ * Rows (conversation_id, user, events) of the users' conversations under conditions. Captures and the aggregate by conversation are
+ * read once each for all candidates: of whom a conversation is, and how long it is, come from the same groups.
+ */
+export const conversationsOfUsersSql = (conditions: Conditions): string => `
+    SELECT conversation_id, if(max(captured) != '', max(captured), max(seen)) AS user, sum(n) AS events
     FROM (
-      SELECT conversation_id, user_id FROM events
-      WHERE ${OURS} AND conversation_id IN (${SEEN})
-        AND conversation_id NOT IN (
-          SELECT conversation_id FROM sessions WHERE ${OURS} AND user_id != '' AND conversation_id IN (${SEEN}))
-      GROUP BY conversation_id, user_id
-      HAVING sum(sign) > 0
+      SELECT conversation_id, ${latest('user_id')} AS captured, '' AS seen, toInt64(0) AS n
+      FROM sessions
+      WHERE ${OURS} AND conversation_id IN (${CANDIDATES}) AND ${standing()}
+      GROUP BY conversation_id
+      UNION ALL
+      SELECT conversation_id, '' AS captured, max(user_id) AS seen, sum(standing) AS n
+      FROM (
+        SELECT conversation_id, user_id, sum(sign) AS standing FROM events
+        WHERE ${OURS} AND conversation_id IN (${CANDIDATES})${andAll(conditions.sql)}
+        GROUP BY conversation_id, user_id
+        HAVING standing > 0
+      )
+      GROUP BY conversation_id
     )
     GROUP BY conversation_id
-    HAVING user IN {users:Array(String)}`
+    HAVING user IN {users:Array(String)} AND events > 0`
+
+/** All of them. */
+export const CONVERSATIONS_OF_USERS = conversationsOfUsersSql(NOTHING)
 
 /**
  * Pairs (conversation_id, user) of the conversations that a subquery lists; '' where none is known. The subquery is read twice, and
@@ -95,25 +105,17 @@ export interface UserFigures {
 }
 
 const FIGURES_SQL = (conditions: Conditions): string => `
-  SELECT user, toUInt32(count()) AS conversations, toUInt32(sum(events)) AS events
-  FROM (${CONVERSATIONS_OF_USERS}
-  ) AS pairs
-  INNER JOIN (
-    SELECT conversation_id, sum(sign) AS events
-    FROM events
-    WHERE ${OURS}
-      AND conversation_id IN (SELECT conversation_id FROM (${CONVERSATIONS_OF_USERS}))${andAll(conditions.sql)}
-    GROUP BY conversation_id
-    HAVING events > 0
-  ) AS counted USING (conversation_id)
+  SELECT user, toUInt32(count()) AS conversations, toUInt32(sum(conversation.events)) AS events
+  FROM (${conversationsOfUsersSql(conditions)}
+  ) AS conversation
   GROUP BY user`
 
 /** Conversations of users by `user:<id>`, as costs are summed. */
 export const costKeysOfUsers = (users: readonly string[], conditions: Conditions): SummaryKeys => ({
   keys: `
-    SELECT concat('user:', user) AS key, conversation_id FROM (${CONVERSATIONS_OF_USERS}
-    ) WHERE 1${andAll(conditions.sql)}`,
-  conversations: `SELECT conversation_id FROM (${CONVERSATIONS_OF_USERS})`,
+    SELECT concat('user:', user) AS key, conversation_id FROM (${conversationsOfUsersSql(conditions)}
+    )`,
+  conversations: CANDIDATES,
   parameters: { ...conditions.parameters, users },
 })
 
