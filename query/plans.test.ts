@@ -7,13 +7,13 @@ import { EXTENT_SQL } from './endpoints/organization/summary.ts'
 import { wholeDaysSql } from './endpoints/raw-logs/count.ts'
 import { successCondition } from './endpoints/raw-logs/filters.ts'
 import { agentCondition, allOf, NOTHING } from './filters.ts'
-import { BOUNDS_SQL } from './reads/conversation-facts.ts'
+import { BOUNDS_SQL, FACTS_SQL } from './reads/conversation-facts.ts'
 import { CORRECTED_CONVERSATIONS, CORRECTED_DAYS, conversationPageSql } from './reads/conversation-page.ts'
 import { EVENT_BY_ID, EVENTS_BY_KEY } from './reads/events.ts'
 import { FIRST_DAY_SQL } from './reads/first-day.ts'
 import { TRACE_BOUNDS } from './reads/ids.ts'
 import { EVENT_KEYS } from './reads/keys.ts'
-import { BUCKET_BOUND, CONVERSATION_BOUNDS } from './reads/log-keys.ts'
+import { BUCKET_BOUND, CONVERSATION_BOUNDS, pageSql } from './reads/log-keys.ts'
 import { bucketCountsSql, dayConversationsSql } from './reads/metrics.ts'
 import { conversationCostsSql } from './reads/summary-costs.ts'
 import { toolGroupsSql } from './reads/tools.ts'
@@ -30,6 +30,11 @@ const parameters = {
   until: '2106-01-01 00:00:00.000',
   from_day: '2026-06-08',
   to_day: '2106-01-01',
+  first_end: '2026-06-09 00:00:00.000',
+  last_start: '2106-01-01 00:00:00.000',
+  first: '2026-06-10 08:00:00.000',
+  last: '2026-06-10 10:00:00.000',
+  lower: '2026-06-15 10:00:00.000',
   wanted: 21,
   limit: 21,
   offset: 0,
@@ -134,6 +139,18 @@ t.test('conversations of a user come from the aggregate by conversation and the 
 
 t.test('a trace is looked for in the granules that may hold it', async t => {
   t.match(await plan(TRACE_BOUNDS), /Name: trace_ids/)
+})
+
+t.test('what lies between two instants is read from the granules of their hours', async t => {
+  const raggedOf = (sql: string): string => sql.split('UNION ALL')[1] as string
+  const f = async (name: string, sql: string, most: number): Promise<void> => {
+    const text = await plan(sql)
+    const [, read, all] = [...text.matchAll(/Granules: (\d+)\/(\d+)/g)].at(-1) ?? []
+    t.ok(Number(read) <= most && Number(all) >= 12, `${name}: ${read} of ${all} granules\n${text}`)
+  }
+  await f('two hours of some conversations', FACTS_SQL, 2)
+  await f('two hours of logs', pageSql(NOTHING, false, PAGE), 2)
+  await f('half a day of sums', raggedOf(windowGroups({ day: 'toDate(ts)' }, [EVENTS], NOTHING)), 4)
 })
 
 t.test('rows of a page are read from the granules of their hours and conversations', async t => {

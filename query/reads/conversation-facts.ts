@@ -2,7 +2,7 @@
 // conversation knows.
 import { Present } from '#proto/rows.ts'
 import type { Reader } from '../reader.ts'
-import { OURS, sqlTime } from './sql.ts'
+import { hoursBetween, OURS, sqlTime } from './sql.ts'
 
 /** Figures of a conversation over its whole life. */
 export interface ConversationFacts {
@@ -36,6 +36,7 @@ export interface ConversationBounds {
 /** The rows of some conversations; bounds and ids are on the sorting key. */
 export const OF_CONVERSATIONS = `${OURS}
     AND ts >= {first:DateTime64(9, 'UTC')} AND ts <= {last:DateTime64(9, 'UTC')}
+    AND ${hoursBetween("{first:DateTime64(9, 'UTC')}", "{last:DateTime64(9, 'UTC')}")}
     AND conversation_id IN {conversations:Array(UUID)}`
 
 export const BOUNDS_SQL = `
@@ -55,7 +56,7 @@ function captured(pick: 'argMinIf' | 'argMaxIf', column: string, bit: number): s
   return `if(countIf(${has}) = 0, NULL, ${pick}(${column}, (ts, toString(event_id)), ${has}))`
 }
 
-const FACTS_SQL = `
+export const FACTS_SQL = `
   SELECT
     conversation_id,
     max(session_id) AS session_id,

@@ -60,6 +60,7 @@ const FROM_LAST_DAY = (conditions: Conditions): string => `
     SELECT conversation_id, max(ts) AS last
     FROM events FINAL
     PREWHERE ${OURS} AND ${IN_WINDOW} AND ts >= {last_start:DateTime64(9, 'UTC')}
+      AND toStartOfHour(ts) >= {last_start:DateTime64(9, 'UTC')}
     WHERE 1${andAll(conditions.sql)}
     GROUP BY conversation_id`
 

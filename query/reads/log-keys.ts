@@ -7,7 +7,7 @@ import { afterCursor, sliceParameters, sliceSql } from '../page.ts'
 import type { Reader } from '../reader.ts'
 import type { Window } from '../window.ts'
 import type { EventKey } from './events.ts'
-import { OURS, sqlTime } from './sql.ts'
+import { hoursBetween, OURS, sqlTime } from './sql.ts'
 
 /** Windows up to this long are read as they are. */
 const READ_WHOLE_MS = 2 * 3_600_000
@@ -31,12 +31,17 @@ export const BUCKET_BOUND = `
   ORDER BY bucket DESC
   LIMIT 1`
 
+/** A cursor may say any time; hours of the store end where windows do. */
+const untilOf = (slice: Slice): string =>
+  slice.after ? "least({after_at:DateTime64(9, 'UTC')}, {to:DateTime64(9, 'UTC')})" : "{to:DateTime64(9, 'UTC')}"
+
 /** The page as far back as `lower`; conditions on the key come before the fold of corrections, all others after it. */
 export const pageSql = (conditions: Conditions, ofConversation: boolean, slice: Slice): string => `
   SELECT event_id, conversation_id, ts
   FROM events FINAL
   PREWHERE ${OURS}
-    AND ts >= {lower:DateTime64(9, 'UTC')} AND ts < {to:DateTime64(9, 'UTC')}${slice.after ? " AND ts <= {after_at:DateTime64(9, 'UTC')}" : ''}${ofConversation ? ' AND conversation_id = {conversation:UUID}' : ''}
+    AND ts >= {lower:DateTime64(9, 'UTC')} AND ts < {to:DateTime64(9, 'UTC')}
+    AND ${hoursBetween("{lower:DateTime64(9, 'UTC')}", untilOf(slice))}${slice.after ? " AND ts <= {after_at:DateTime64(9, 'UTC')}" : ''}${ofConversation ? ' AND conversation_id = {conversation:UUID}' : ''}
   WHERE (${afterCursor(slice, 'ts', 'toString(event_id)')})${andAll(conditions.sql)}${sliceSql('ts', 'toString(event_id)')}`
 
 /** Where a conversation begins, from the aggregate by conversation; null when it has no events. */

@@ -6,15 +6,24 @@
  */
 export const OURS = 'organization = {organization:UUID}'
 
+/**
+ * Hours of the instants from one to another, which are SQL. Rows lie by organization and hour; `ts` is a later column of that order,
+ * so a condition on `ts` alone is held against that column, and every row of the organization's month is read.
+ */
+export const hoursBetween = (from: string, to: string): string =>
+  `toStartOfHour(ts) >= toStartOfHour(${from}) AND toStartOfHour(ts) <= toStartOfHour(${to})`
+
 /** Events of the window; its parameters are those of `Window`. */
-export const IN_WINDOW = `ts >= {from:DateTime64(9, 'UTC')} AND ts < {to:DateTime64(9, 'UTC')}`
+export const IN_WINDOW = `ts >= {from:DateTime64(9, 'UTC')} AND ts < {to:DateTime64(9, 'UTC')}
+    AND ${hoursBetween("{from:DateTime64(9, 'UTC')}", "{to:DateTime64(9, 'UTC')}")}`
 
 /** Whole days of the window, in the words of the aggregates by day. */
 export const WHOLE_DAYS = 'toDate(ts) > {from_day:Date} AND toDate(ts) < {to_day:Date}'
 
 /** What the window holds of its first and its last day. */
 export const RAGGED_DAYS = `${IN_WINDOW}
-    AND (ts < {first_end:DateTime64(9, 'UTC')} OR ts >= {last_start:DateTime64(9, 'UTC')})`
+    AND (ts < {first_end:DateTime64(9, 'UTC')} OR ts >= {last_start:DateTime64(9, 'UTC')})
+    AND (toStartOfHour(ts) < {first_end:DateTime64(9, 'UTC')} OR toStartOfHour(ts) >= {last_start:DateTime64(9, 'UTC')})`
 
 /** Stream order of session captures: what is greater wins. */
 const CAPTURE_ORDER = '(received_at, origin_sequence, origin_frame, origin_index, origin_partition)'

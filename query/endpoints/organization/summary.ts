@@ -23,6 +23,7 @@ const EDGES_SQL = `
   SELECT min(ts) AS first, max(ts) AS last
   FROM events FINAL
   PREWHERE ${OURS}
+    AND toStartOfHour(ts) IN (toStartOfHour({first:DateTime64(9, 'UTC')}), toStartOfHour({last:DateTime64(9, 'UTC')}))
     AND ((ts >= {first:DateTime64(9, 'UTC')} AND ts < {first:DateTime64(9, 'UTC')} + INTERVAL 15 MINUTE)
       OR (ts >= {last:DateTime64(9, 'UTC')} AND ts < {last:DateTime64(9, 'UTC')} + INTERVAL 15 MINUTE))
   HAVING count() > 0`

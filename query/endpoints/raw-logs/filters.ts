@@ -33,6 +33,7 @@ function searchCondition(search: string | undefined): Conditions {
         WHERE ${OURS} AND (group_id, event_id) IN (
           SELECT arrayJoin([conversation_id, trace_id]) AS group_id, event_id FROM events
           WHERE ${OURS} AND ts >= {lower:DateTime64(9, 'UTC')}
+            AND toStartOfHour(ts) >= toStartOfHour({lower:DateTime64(9, 'UTC')})
             AND (input_bytes > length(input_preview) OR output_bytes > length(output_preview)))
         GROUP BY event_id
         HAVING argMax(${contains('input')} OR ${contains('output')}, ${TEXT_ORDER}))`

@@ -3,7 +3,7 @@ import type { QueryFilters } from '#proto/dashboard/shared.ts'
 import type { Call } from '../../endpoint.ts'
 import type { Conditions } from '../../filters.ts'
 import { allOf, eventConditions, listOf, NOTHING } from '../../filters.ts'
-import { OURS } from '../../reads/sql.ts'
+import { hoursBetween, OURS } from '../../reads/sql.ts'
 import type { AskedTools } from '../../reads/tools.ts'
 import { windowOf } from '../../window.ts'
 
@@ -23,7 +23,10 @@ export function askedTools(call: Call, request: QueryFilters): AskedTools {
 
 function underAgents(agents: readonly string[]): Conditions {
   if (agents.length === 0) return NOTHING
-  const window = `ts >= {from:DateTime64(9, 'UTC')} - INTERVAL ${TURN_BEFORE_DAYS} DAY AND ts < {to:DateTime64(9, 'UTC')}`
+  // No hour of the store is before 1970.
+  const from = `greatest({from:DateTime64(9, 'UTC')} - INTERVAL ${TURN_BEFORE_DAYS} DAY, toDateTime64(0, 9, 'UTC'))`
+  const to = `{to:DateTime64(9, 'UTC')}`
+  const window = `ts >= ${from} AND ts < ${to} AND ${hoursBetween(from, to)}`
   return {
     sql: [
       `event_id IN (
