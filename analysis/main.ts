@@ -2,6 +2,7 @@
 // longer, verify; and, beside these, the ledger. Any number of these: one at a time works.
 import { randomBytes } from 'node:crypto'
 import { jetstreamManager } from '@nats-io/jetstream'
+import { forgetReading } from '#control/readings.ts'
 import { openControlView } from '#control/view.ts'
 import { ERASURES } from '#proto/erasure.ts'
 import { runPart } from '#runtime/part.ts'
@@ -40,7 +41,8 @@ await runPart('analysis', async ({ env, log, metrics }) => {
   const erased = (found: Readonly<Record<string, number>>): void => {
     for (const [table, n] of Object.entries(found)) rows.inc({ table }, n)
   }
-  const context = { nc, jsm, cursors, store, partitions, log, erased }
+  const forget = (organization: string): Promise<void> => forgetReading(control, organization)
+  const context = { nc, jsm, cursors, store, partitions, log, erased, forget }
   const verifier = createVerifier({ cursors, store, partitions, everyHours: settings.verifyHours, metrics, log })
   const view = await openControlView(control, log)
   const expire = createExpiry({

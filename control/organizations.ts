@@ -79,7 +79,7 @@ export async function changeRetention(
 /**
  * Closes an organization: from the first write on nothing is taken for it and nothing shown of it; then its keys, invitations and
  * memberships go, and with all their revisions what it kept for itself: charts, views, tickets, offered metadata keys, refusals. Its
- * prices and rules stay with its rows until they are erased, and the display id for ever: it never means two organizations.
+ * prices and rules stay until the erasure of its rows is certified, and the display id for ever: it never means two organizations.
  */
 export async function closeOrganization({ records, view }: Control, rejects: KV, id: string): Promise<void> {
   const { name = '' } = view.organization(id) ?? {}

@@ -58,3 +58,9 @@ export async function changeReading(
     return record
   }
 }
+
+/** Forgets what an organization said, with everything that it said before: nothing of it will be read any more. May be repeated. */
+export async function forgetReading(control: KV, organization: string): Promise<void> {
+  for await (const key of await control.keys(readingCopyKey(organization, '*'))) await control.purge(key)
+  await control.purge(readingKey(organization))
+}

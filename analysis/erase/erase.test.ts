@@ -3,6 +3,8 @@
 import { jetstream, jetstreamManager } from '@nats-io/jetstream'
 import type { KV } from '@nats-io/kv'
 import t from 'tap'
+import { changeReading, forgetReading } from '#control/readings.ts'
+import type { Reading } from '#control/records.ts'
 import { FrameEncoding } from '#proto/envelope.ts'
 import { userHash } from '#proto/erasure.ts'
 import { blocksSubjectOf } from '#proto/streams.ts'
@@ -280,4 +282,27 @@ t.test('an organization goes as a whole', async t => {
   )
   t.equal(await sweep(context, never), 21)
   t.match(await rowsOf(ORGANIZATION), gone)
+})
+
+t.test('what is kept to read the payloads of an organization by goes with the certificate', async t => {
+  const { control } = buckets
+  const priceOf = (input: number): Reading => {
+    return { prices: [{ model: 'a', prices: { input, output: 1 } }], rules: [] }
+  }
+  for (const organization of [ORGANIZATION, OTHER]) {
+    for (const input of [1, 2]) await changeReading(control, organization, 'me', () => priceOf(input))
+  }
+  const forget = (organization: string): Promise<void> => forgetReading(control, organization)
+  const left = async (): Promise<string[]> => {
+    const keys: string[] = []
+    for await (const key of await control.keys('>')) if (key.startsWith('reading')) keys.push(key)
+    return keys
+  }
+  t.equal((await left()).length, 6, 'a record and two contents each')
+  t.equal(await continueErasures({ ...context, forget, replacedParts: async () => 1 }, never), 1)
+  t.equal((await left()).length, 6, 'payloads may still come')
+  t.equal(await continueErasures({ ...context, forget, replacedParts: async () => 0 }, never), 0)
+  const keys = await left()
+  t.equal(keys.length, 3)
+  t.ok(keys.every(key => key.includes(OTHER)))
 })

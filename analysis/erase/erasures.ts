@@ -14,6 +14,8 @@ import type { SweepContext } from './sweep.ts'
 /** What erasing needs. */
 export interface EraserContext extends SweepContext {
   readonly clock?: () => number
+  /** Called when nothing of an organization can come any more: what was kept to read it by goes too. */
+  readonly forget?: (organization: string) => Promise<void>
   /** How many replaced parts from before the erasure are still on disk; asks the engine unless given. */
   readonly replacedParts?: () => Promise<number>
 }
@@ -53,6 +55,7 @@ async function continueErasure(context: EraserContext, found: FoundErasure, sign
   await eraseNow(context, desk, signal)
   const left = await remaining(context.store, targetOf(desk.record))
   if (Object.keys(left).length > 0) return false
+  if (desk.record.kind === 'organization') await context.forget?.(desk.record.organization)
   const { user: _forgotten, ...rest } = desk.record
   await desk.replace({ ...rest, state: 'done', step: '', certified_at: now(context) })
   context.log.info({ erasure: desk.record.id, rows: desk.record.erased }, 'an erasure is certified')
