@@ -20,11 +20,23 @@ function socketPath(): string {
   return join(tmpdir(), `parley-test-${name}.sock`)
 }
 
+/**
+ * Settings of the tests' engines: expressions are computed as they are. What is met three times is made into machine code otherwise,
+ * which pays for millions of rows and costs more than everything else for a handful. Answers are the same.
+ */
+export const UNCOMPILED = {
+  compile_expressions: 0,
+  compile_aggregate_expressions: 0,
+  compile_sort_description: 0,
+} as const
+
 /** Addresses of the engine, with credentials, by whom they are for. */
 export interface SharedEngine {
   readonly url: string
   readonly readerUrl: string
   readonly sqlUrl: string
+  /** Its processes: whoever wants to know what it costs looks there. */
+  readonly pids: readonly number[]
 }
 
 let shared: Promise<SharedEngine> | undefined

@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import type { MadeSpan } from '#test/otel/sender.ts'
-import { eventually, startSystem } from '#test/rig.ts'
+import { eventually, nodeEnv, startSystem } from '#test/rig.ts'
 
 const SPANS = 10_000
 
@@ -61,6 +61,7 @@ t.test('real exporters deliver every span whole', async t => {
       {
         env: {
           PATH: process.env.PATH,
+          ...nodeEnv,
           OTEL_EXPORTER_OTLP_ENDPOINT: system.otelUrl,
           OTEL_EXPORTER_OTLP_HEADERS: `X-Service-Org-ID=${system.organization}`,
           OTEL_EXPORTER_OTLP_COMPRESSION: compression,

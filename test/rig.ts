@@ -23,7 +23,7 @@ import { viewsDatabase } from '#store/wall/tables.ts'
 import type { Buckets, StreamLimits } from '#streams/apply.ts'
 import { applyStreams } from '#streams/apply.ts'
 import { connect } from '#streams/connect.ts'
-import { sharedClickHouse } from './engines.ts'
+import { sharedClickHouse, UNCOMPILED } from './engines.ts'
 import { copyTemplate, WALLED } from './template.ts'
 
 const MiB = 1024 * 1024
@@ -36,7 +36,7 @@ const STOP_MS = 60_000
 const ASKED_MIN = 3
 /** Between two questions: what comes soon is seen soon, what takes long is not asked for all the time. */
 const FIRST_PAUSE_MS = 25
-const LATER_PAUSE_MS = 150
+const LATER_PAUSE_MS = 300
 const LONGEST_PAUSE_MS = 1_000
 /** A question to NATS waits for its answer as long as this, whatever its asker has said. */
 const REQUEST_MS = 60_000
@@ -80,7 +80,7 @@ export function startNats(t: Teardown): Promise<TestEngine> {
 
 /** A ClickHouse of this test's own, for tests that kill it; others share one through `freshDatabase`. */
 export function startClickHouse(t: Teardown): Promise<TestEngine> {
-  return testEngine(t, fixed => startClickHouseEngine({ ...fixed, startTimeoutMs: START_MS }))
+  return testEngine(t, fixed => startClickHouseEngine({ ...fixed, settings: UNCOMPILED, startTimeoutMs: START_MS }))
 }
 
 async function testEngine(
@@ -399,8 +399,8 @@ export async function eventually<T>(
     } catch (error) {
       cause = error
     }
-    // Whoever waits takes half of the machine at most from what is waited for.
-    const pauseMs = Math.max(Math.min(FIRST_PAUSE_MS + asked * 10, LATER_PAUSE_MS), performance.now() - askedAt)
+    // Whoever waits takes a third of the machine at most from what is waited for.
+    const pauseMs = Math.max(Math.min(FIRST_PAUSE_MS + asked * 10, LATER_PAUSE_MS), 2 * (performance.now() - askedAt))
     await new Promise(resolve => setTimeout(resolve, Math.min(pauseMs, LONGEST_PAUSE_MS)))
   }
   throw new Error(`not seen within ${PATIENCE * timeoutMs} ms: ${what}`, { cause })

@@ -7,6 +7,7 @@ import { glob, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import { dirname, join, relative, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
+import { cpuSecondsOf } from './cpu.ts'
 import { sharedClickHouse } from './engines.ts'
 import { LONGEST } from './longest.ts'
 import { temporaryFolder } from './memory-disk.ts'
@@ -39,6 +40,8 @@ interface Outcome {
   readonly total: number
   readonly passed: number
   readonly seconds: number
+  /** CPU seconds of the file's process and of those that it started and saw end. */
+  readonly cpu: { own: number; children: number } | undefined
   readonly output: string
 }
 
@@ -63,10 +66,14 @@ const running = new Set<ChildProcess>()
 /** Runs a file to its end. */
 async function run(file: string): Promise<Outcome> {
   const startedAt = performance.now()
+  const saved = join(RESULTS, `${file}.tap`)
+  const cpuFile = join(RESULTS, `${file}.cpu`)
+  await mkdir(dirname(saved), { recursive: true })
   const child = spawn(process.execPath, [file], {
     cwd: ROOT,
     env: {
       ...process.env,
+      PARLEY_TEST_CPU_FILE: cpuFile,
       TAP_TIMEOUT: String(FILE_TIMEOUT_S),
       NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} --import ${PRELOADED}`.trim(),
     },
@@ -83,11 +90,10 @@ async function run(file: string): Promise<Outcome> {
   running.delete(child)
   if (code !== 0) chunks.push(`\n# the process ended with ${signal ?? code}\n`)
   const output = chunks.join('')
-  const saved = join(RESULTS, `${file}.tap`)
-  await mkdir(dirname(saved), { recursive: true })
   await writeFile(saved, output)
+  const cpu = cpuSecondsOf(cpuFile)
   const seconds = (performance.now() - startedAt) / 1_000
-  return { file, failed: code !== 0, ...countsOf(output), seconds, output }
+  return { file, failed: code !== 0, ...countsOf(output), seconds, cpu, output }
 }
 
 /** What tap says at the end of a file; one that did not come that far has failed in one point at least. */
@@ -118,7 +124,10 @@ const files = await choose()
 say(`${files.length} files, ${jobs} at a time, temporary files in ${temporaryFolder}`)
 await rm(RESULTS, { recursive: true, force: true })
 // It starts beside the first files. Who needs it hears itself when it cannot be had.
-if (files.length >= HOLD_ENGINE_FROM) void sharedClickHouse().catch(() => {})
+const shared = files.length < HOLD_ENGINE_FROM ? undefined : sharedClickHouse().catch(() => undefined)
+/** What the engine that they share has cost so far. */
+const sharedCpu = async (): Promise<number> =>
+  ((await shared)?.pids ?? []).reduce((sum, pid) => sum + (cpuSecondsOf(`/proc/${pid}/stat`)?.own ?? 0), 0)
 const startedAt = performance.now()
 const waiting = [...files]
 const outcomes: Outcome[] = []
@@ -127,8 +136,11 @@ await Promise.all(
     for (let file = waiting.shift(); file !== undefined; file = waiting.shift()) {
       const outcome = await run(file)
       outcomes.push(outcome)
-      const { failed, total, seconds } = outcome
-      say(`${failed ? 'FAIL' : 'pass'} ${seconds.toFixed(1).padStart(6)} s ${String(total).padStart(6)}  ${file}`)
+      const { failed, total, seconds, cpu } = outcome
+      const cost = cpu === undefined ? '' : `${(cpu.own + cpu.children).toFixed(1).padStart(6)} s CPU `
+      say(
+        `${failed ? 'FAIL' : 'pass'} ${seconds.toFixed(1).padStart(6)} s ${cost}${String(total).padStart(6)}  ${file}`,
+      )
     }
   }),
 )
@@ -144,6 +156,13 @@ const good = outcomes.reduce((sum, outcome) => sum + outcome.passed, 0)
 const passed = files.length - failed.length
 say(`\nAsserts:  ${good} pass  ${total - good} fail  ${total} of ${total} complete`)
 say(`Suites:   ${passed} pass  ${failed.length} fail  ${outcomes.length} of ${files.length} complete`)
+const cpu = outcomes.reduce((sum, outcome) => sum + (outcome.cpu?.own ?? 0) + (outcome.cpu?.children ?? 0), 0)
+const inEngine = await sharedCpu()
+if (cpu > 0) {
+  say(
+    `CPU:      ${Math.round(cpu + inEngine)} s, ${Math.round(inEngine)} s of them in the ClickHouse that the files share`,
+  )
+}
 say(`\n# { total: ${total}, pass: ${good}${good === total ? '' : `, fail: ${total - good}`} }`)
 say(`# time=${Math.round(performance.now() - startedAt)}ms`)
 if (files.length === 0) say('no test file is called so')

@@ -29,6 +29,8 @@ export interface ClickHouseOptions {
   /** Databases whose rows the users of the wall may see, each its own organization's. */
   readonly databases?: readonly string[]
   readonly startTimeoutMs?: number
+  /** Of queries, where the engine's own defaults are not wanted. */
+  readonly settings?: Readonly<Record<string, string | number>>
   /** Called as soon as the process exists, before it answers. */
   readonly onSpawn?: (engine: Engine) => void
 }
@@ -47,7 +49,7 @@ export interface ClickHouseEngine extends Engine {
  * @throws ParleyError RUN_ENGINE_FAILED with the last lines of its log when it ends early or does not answer in time.
  */
 export async function startClickHouse(options: ClickHouseOptions): Promise<ClickHouseEngine> {
-  const { dir, databases = [] } = options
+  const { dir, databases = [], settings = {} } = options
   const port = options.port || (await freePort())
   const password = options.password ?? randomBytes(24).toString('hex')
   const logFile = join(dir, 'clickhouse.log')
@@ -58,7 +60,7 @@ export async function startClickHouse(options: ClickHouseOptions): Promise<Click
   const derived = (name: string): string => createHash('sha256').update(`${name}:${password}`).digest('hex')
   const login = (name: string): EngineUser => ({ name, password: name === USER ? password : derived(name) })
   const [owner, reader, sql] = [login(USER), login(WALL_NAMES.reader), login(WALL_NAMES.sql)]
-  await writePrivate(usersFile, usersXml({ owner, reader, sql }, databases))
+  await writePrivate(usersFile, usersXml({ owner, reader, sql }, databases, settings))
   await writePrivate(configFile, configXml(dir, [owner, reader, sql]))
   rotateLog(logFile, LOG_MAX_BYTES)
   const child = startChild({
@@ -98,6 +100,7 @@ interface EngineUser {
 function usersXml(
   users: { owner: EngineUser; reader: EngineUser; sql: EngineUser },
   databases: readonly string[],
+  settings: Readonly<Record<string, string | number>>,
 ): string {
   const { owner, reader, sql } = users
   const tables = databases.flatMap(database => WALLED_TABLES.map(table => `${database}.${table}`))
@@ -106,9 +109,9 @@ function usersXml(
   const nobody = { name: WALL_NAMES.definer, password: randomBytes(24).toString('hex') }
   return `<clickhouse>
   <profiles>
-    <default/>
-    ${profileXml('reader', READER_PROFILE)}
-    ${profileXml('sql', SQL_PROFILE)}
+    <default>${settingsXml(settings)}</default>
+    ${profileXml('reader', { ...settings, ...READER_PROFILE })}
+    ${profileXml('sql', { ...settings, ...SQL_PROFILE })}
   </profiles>
   <quotas><default/></quotas>
   <users>
@@ -137,9 +140,12 @@ const userXml = ({ name, password }: EngineUser, profile: string, network: strin
 
 /** A profile whose settings are limits, and in which what opens the row filter's eyes cannot be switched off. */
 const profileXml = (name: string, profile: Readonly<Record<string, string | number>>): string =>
-  `<${name}>${Object.entries({ ...profile, [HEADER_SETTING]: 1 })
+  `<${name}>${settingsXml({ ...profile, [HEADER_SETTING]: 1 })}<constraints><${HEADER_SETTING}><readonly/></${HEADER_SETTING}></constraints></${name}>`
+
+const settingsXml = (settings: Readonly<Record<string, string | number>>): string =>
+  Object.entries(settings)
     .map(([key, value]) => `<${key}>${value}</${key}>`)
-    .join('')}<constraints><${HEADER_SETTING}><readonly/></${HEADER_SETTING}></constraints></${name}>`
+    .join('')
 
 const grantsXml = (objects: readonly string[]): string =>
   // An empty list would mean every right.
