@@ -24,7 +24,7 @@ async function cursorOf(bench: Bench): Promise<Cursor | undefined> {
 
 t.test('many thousands of organizations in one block', async t => {
   const bench = await createBench(t)
-  const [messages, each] = [5, scaled({ sample: 5_000, full: 20_000 })]
+  const [messages, each] = [5, scaled({ sample: 2_500, full: 20_000 })]
   for (let m = 0; m < messages; m++) {
     const writer = new EnvelopeWriter(16 * MiB)
     for (const event of someEvents(each)) {
@@ -187,7 +187,7 @@ t.test(
   'one payload in many thousands that kills its thread: its block is late, no other is lost or waits for more',
   async t => {
     const bench = await createBench(t)
-    const [messages, each, guilty] = [40, scaled({ sample: 600, full: 2_500 }), 20]
+    const [messages, each, guilty] = [40, scaled({ sample: 300, full: 2_500 }), 20]
     for (let m = 1; m <= messages; m++) {
       const events = someEvents(each)
       if (m === guilty) events.splice(each / 2, 1, ...someEvents(1, { primitive_name: 'poison-exit' }))

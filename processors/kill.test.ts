@@ -22,6 +22,8 @@ import { allEqual, countsOf, envelopeOf, someEvents, type TestEvent } from './fi
 /** Of each processor; the engines die four times beside it. */
 const KILLS_EACH = scaled({ sample: 4, full: 9 })
 const EVENTS_AN_ENVELOPE = 20
+/** Between the envelopes of a partition. */
+const PAUSE_MS = scaled({ sample: 40, full: 10 })
 
 t.test(
   'whatever is killed, whenever: what was acknowledged is stored exactly once',
@@ -63,7 +65,7 @@ t.test(
         latest = [...latest, ...mine].slice(-30)
         for (const event of mine) acknowledged.events.set(event.event_id, event)
         acknowledged.sessions++
-        await delay(10)
+        await delay(PAUSE_MS)
       }
     }
     const arrivals = [arrive(0), arrive(1)]

@@ -127,7 +127,7 @@ const bodyOf = (path: string, filter: object, more: object): object =>
 
 /** Filters that every endpoint is asked with, because each of them reads one in a way of its own: all of them when there is time. */
 const EVERYWHERE = new Set<object>(
-  FILTERS.flatMap(([filter], i) => (scaled({ sample: [0, 8, 24].includes(i) ? 1 : 0, full: 1 }) === 1 ? [filter] : [])),
+  FILTERS.flatMap(([filter], i) => (scaled({ sample: [0, 24].includes(i) ? 1 : 0, full: 1 }) === 1 ? [filter] : [])),
 )
 /** The others are asked of the raw logs and their count only. */
 const LOGS = CHECKS.filter(([path, which]) => path === 'raw-logs' && which === 'events')

@@ -4,6 +4,7 @@ import type { Test } from 'tap'
 import t from 'tap'
 import { latencyOfBucket } from '#proto/rows.ts'
 import { createTenant, eventually } from '#test/rig.ts'
+import { scaled } from '#test/scale.ts'
 import type { StoredEvent } from './fixture.ts'
 import { NOW_MS, startNode } from './fixture.ts'
 import type { Filters, RandomData } from './fixture-random.ts'
@@ -12,7 +13,7 @@ import { boundsOf, createDice, eventsOf, randomFilters, timeOf, userOf, writeRan
 // Another seed and more rounds: tap query/recount-figures.test.ts --test-arg=<seed> --test-arg=<rounds>
 const SEED = Number(process.argv[2] ?? 7_041_776)
 const EVENTS = 250
-const ROUNDS = Number(process.argv[3] ?? 2)
+const ROUNDS = Number(process.argv[3] ?? scaled({ sample: 1, full: 4 }))
 const DAY_MS = 86_400_000
 
 const dice = createDice(SEED)

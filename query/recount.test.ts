@@ -22,7 +22,7 @@ import {
 
 const SEED = 20_260_615
 const EVENTS = 200
-const ROUNDS = scaled({ sample: 4, full: 8 })
+const ROUNDS = scaled({ sample: 2, full: 8 })
 
 const dice = createDice(SEED)
 const { below } = dice

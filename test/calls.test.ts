@@ -13,6 +13,7 @@ import { conversationIdOf } from '#proto/ids.ts'
 import { cursorKeyOf, streamOf } from '#proto/streams.ts'
 import { post } from '#test/http.ts'
 import { createTenant, eventually, startSystem } from '#test/rig.ts'
+import { scaled } from '#test/scale.ts'
 
 type Json = { [key: string]: unknown }
 
@@ -40,8 +41,8 @@ function sendAs(organization: string, message: unknown) {
 }
 
 const STARTED_MS = Date.now() - 600_000
-const ROUNDS = 3
-const CALLS = 8
+const ROUNDS = scaled({ sample: 2, full: 3 })
+const CALLS = scaled({ sample: 5, full: 8 })
 
 /** A report of `exchanges` exchanges whose words say which report they are of. */
 function reportOf(id: string, round: number, exchanges: number): object {

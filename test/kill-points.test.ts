@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { eventually, freshDatabase, tempDir } from '#test/rig.ts'
+import { scaled } from '#test/scale.ts'
 import { table } from '../bench/stats.ts'
 import type { EnginePoint } from './kill-points/engine-points.ts'
 import {
@@ -38,7 +39,10 @@ const SETTLED_MS = 60_000
 const RANDOM_KILLS = 6
 const ATTEMPTS = 5
 /** Points beyond the critical ones end after this, so that a slow machine does fewer. */
-const BUDGET_MS = { engine: 12_000, processor: 10_000 }
+const BUDGET_MS = {
+  engine: scaled({ sample: 4_000, full: 12_000 }),
+  processor: scaled({ sample: 4_000, full: 10_000 }),
+}
 
 /** What a stage's kills came to. */
 interface Tally {

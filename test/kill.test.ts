@@ -13,6 +13,7 @@ import { freePort } from '#local/ports.ts'
 import { createStore } from '#store/client.ts'
 import { post } from '#test/http.ts'
 import { eventually, nodeEnv } from '#test/rig.ts'
+import { scaled } from '#test/scale.ts'
 
 interface LocalJson {
   base_url: string
@@ -24,7 +25,7 @@ interface LocalJson {
 
 const SENDERS = 8
 /** Events that flow are wanted, not a full machine: what comes back shares it with its senders. */
-const SENDS_EVERY_MS = 10
+const SENDS_EVERY_MS = scaled({ sample: 40, full: 10 })
 
 t.test('whatever is killed, what was acknowledged is stored exactly once', { timeout: 1_200_000 }, async t => {
   const dataDir = await mkdtemp(join(tmpdir(), 'parley-kill-'))

@@ -9,6 +9,7 @@ import type { Cursor } from '#processors/protocol.ts'
 import { cursorKeyOf, LEASE_TTL_MS, subjectOf } from '#proto/streams.ts'
 import { applyStreams } from '#streams/apply.ts'
 import { connectNats, eventually, freshDatabase, startNats, testLimits } from '#test/rig.ts'
+import { scaled } from '#test/scale.ts'
 import { describe, differences, envelopeOf, Ledger, type Payload, payload } from './kill-points/ledger.ts'
 import { event } from './kill-points/load.ts'
 import { startWired, type WiredProcessor } from './kill-points/processor.ts'
@@ -17,7 +18,8 @@ import type { Step } from './kill-points/steps.ts'
 const PARTITIONS = 6
 const TAKEOVER_MS = 10_000
 const EVENTS_AN_ENVELOPE = 5
-const PAUSE_MS = 40
+/** Between the envelopes of a partition. */
+const PAUSE_MS = scaled({ sample: 160, full: 40 })
 
 /** Where the stopped ones stand: before an insert leaves, when the guard of the lease has let it pass; and after it has left. */
 const STOPS: readonly Step[] = [

@@ -8,6 +8,7 @@ import { EnvelopeWriter, FrameEncoding, FrameKind } from '#proto/envelope.ts'
 import { uuidBytes } from '#proto/ids.ts'
 import type { JsonObject } from '#proto/json.ts'
 import { protobufBytes, request, span } from '#proto/otlp/fixture.ts'
+import { scaled } from '#test/scale.ts'
 import { encodeRange, type Parsers, parseRange } from '../block.ts'
 import { createEncoder } from '../encoder.ts'
 import { homesByOrdinal, keysOf, looseOf } from '../loose.ts'
@@ -16,7 +17,7 @@ import { createReadings } from '../readings.ts'
 import { parsers } from '../registry.ts'
 import { A, ATTRIBUTE_INTS, Kind, S, SPAN_INTS, SpanTable } from './spans.ts'
 
-const CASES = Number(process.argv[2] ?? 400)
+const CASES = Number(process.argv[2] ?? scaled({ sample: 150, full: 400 }))
 const SEED = Number(process.argv[3] ?? 0)
 
 const readings = createReadings(

@@ -3,6 +3,7 @@
 import t, { type Test } from 'tap'
 import { checkTraces } from '#proto/otlp/check.ts'
 import { anyValue, jsonBytes, protobufBytes, request } from '#proto/otlp/fixture.ts'
+import { scaled } from '#test/scale.ts'
 import type { FrameParser, ParseOutcome } from '../outcome.ts'
 import { context, json, unitsOf } from './fixture.ts'
 import { faultOf } from './fixture-faults.ts'
@@ -10,7 +11,7 @@ import { bent, eventBody, mutated, randomOf, sessionBody, spans, traces } from '
 import { parseTraces } from './otlp.ts'
 import { parseEvent, parseSession } from './sdk.ts'
 
-const CASES = Number(process.argv[2] ?? 5_000)
+const CASES = Number(process.argv[2] ?? scaled({ sample: 2_000, full: 5_000 }))
 
 /** The outcome of one body; a throw or a row that fits no column fails the test. */
 function survive(

@@ -1,13 +1,14 @@
 import { isUtf8 } from 'node:buffer'
 import { readFileSync } from 'node:fs'
 import t from 'tap'
+import { scaled } from '#test/scale.ts'
 import { MODULES, moduleText } from './assemble.ts'
 import { fuzzJson, isJson, parsed, rebuilt } from './fuzz/json.ts'
 import { createRandom } from './fuzz/random.ts'
 import { JsonFault, JsonScanner, jsonFaultText } from './json.ts'
 
 const SEED = 20_250_117
-const BODIES = 450_000
+const BODIES = scaled({ sample: 100_000, full: 450_000 })
 // Seconds of work, and many times that on a machine with other work.
 t.setTimeout(1_200_000)
 

@@ -1,12 +1,13 @@
 import t from 'tap'
 import { checkProtobuf } from '#proto/otlp/check-protobuf.ts'
 import { anyValue, attributes, protobufBytes, request, span } from '#proto/otlp/fixture.ts'
+import { scaled } from '#test/scale.ts'
 import { fuzzOtlpProtobuf } from './fuzz/otlp-protobuf.ts'
 import { createRandom } from './fuzz/random.ts'
 import { OtlpProtobufScanner } from './otlp-protobuf.ts'
 
 const SEED = 20_250_120
-const BODIES = 40_000
+const BODIES = scaled({ sample: 12_000, full: 40_000 })
 // Seconds of work, and many times that on a machine with other work.
 t.setTimeout(1_200_000)
 

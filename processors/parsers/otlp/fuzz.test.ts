@@ -7,6 +7,7 @@ import t from 'tap'
 import { isObject, type JsonObject } from '#proto/json.ts'
 import { decodeTraces } from '#proto/otlp/decode.ts'
 import { anyValue, jsonBytes, request, span } from '#proto/otlp/fixture.ts'
+import { scaled } from '#test/scale.ts'
 import type { ParseOutcome } from '../../outcome.ts'
 import { context, unitsOf } from '../fixture.ts'
 import { faultOf } from '../fixture-faults.ts'
@@ -16,7 +17,7 @@ import { readBatch } from './batch.ts'
 import { explainSpans } from './explain.ts'
 import { allRules } from './rules.ts'
 
-const CASES = Number(process.argv[2] ?? 1_000)
+const CASES = Number(process.argv[2] ?? scaled({ sample: 400, full: 1_000 }))
 const SEED = Number(process.argv[3] ?? 0)
 
 /** Spans of all recordings, with their scopes. */
