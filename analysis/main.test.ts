@@ -152,6 +152,10 @@ t.test('verify runs when it is due, and its metric says what differs', async t =
   t.equal(await run(), false)
   await store.command('INSERT INTO events SELECT * FROM events WHERE sign = 1 LIMIT 1')
   nowMs = 25 * 3_600_000
+  t.equal(
+    await createVerifier({ ...options, everyHours: 24, metrics: createMetrics('short'), isShort: () => true })(),
+    false,
+  )
   t.equal(await run(), true)
   t.match(await metrics.registry.metrics(), /parley_verify_differences\{check="position",part="analysis"\} 1/)
   t.equal(await run(), false)

@@ -43,8 +43,11 @@ await runPart('analysis', async ({ env, log, metrics }) => {
   }
   const forget = (organization: string): Promise<void> => forgetReading(control, organization)
   const context = { nc, jsm, cursors, store, partitions, log, erased, forget }
-  const verifier = createVerifier({ cursors, store, partitions, everyHours: settings.verifyHours, metrics, log })
   const view = await openControlView(control, log)
+  const verifier = createVerifier({
+    ...{ cursors, store, partitions, everyHours: settings.verifyHours, metrics, log },
+    isShort: () => (view.guard()?.disk ?? 'ok') !== 'ok',
+  })
   const expire = createExpiry({
     ...{ cursors, store, partitions, metrics, log, organizations: view.organizations },
     everyHours: settings.retentionHours,

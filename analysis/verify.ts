@@ -22,6 +22,8 @@ export interface VerifyContext {
   readonly metrics: Metrics
   readonly log: Log
   readonly clock?: () => number
+  /** True while the disk has no room for work that can wait: a recount sorts and groups on it. */
+  readonly isShort?: () => boolean
 }
 
 /** Makes the run: true when it was due and has run. @throws when an engine does not answer. */
@@ -34,7 +36,7 @@ export function createVerifier(context: VerifyContext): () => Promise<boolean> {
   const seconds = context.metrics.gauge('verify_seconds', 'how long the last verify took')
   const at = context.metrics.gauge('verify_last_timestamp_seconds', 'when the last verify ended, Unix time')
   return async () => {
-    if (everyHours === 0) return false
+    if (everyHours === 0 || context.isShort?.()) return false
     const entry = await cursors.get(VERIFIED_KEY)
     const last = entry?.operation === 'PUT' ? entry.json<{ at: number }>().at : undefined
     // A fresh installation has nothing to verify: its first run comes after a whole interval.

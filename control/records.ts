@@ -126,9 +126,9 @@ export interface SharedSecret {
   readonly secret: string
 }
 
-/** Key `guard`: whether there is room for new payloads, as whoever sees the disk says. */
+/** Key `guard`: whether there is room for new payloads, as whoever sees the disk says. `low`: for these, and not for work that can wait. */
 export interface Guard {
-  readonly disk: 'ok' | 'full'
+  readonly disk: 'ok' | 'low' | 'full'
   readonly free_percent: number
   readonly at: string
 }

@@ -23,6 +23,11 @@ export const launcherSettings = {
     'free share of the disk below which new payloads are refused; 0 never refuses',
     { default: 10, min: 0, max: 90 },
   ),
+  diskLowPercent: integer(
+    'PARLEY_DISK_LOW_PERCENT',
+    'free share of the disk below which the launcher warns and no scheduled verify runs',
+    { default: 15, min: 0, max: 95 },
+  ),
   natsUrl: url('NATS_URL', 'NATS server with JetStream; the launcher starts one when not set', { required: false }),
   natsPort: integer('PARLEY_NATS_PORT', 'port of the NATS server that the launcher starts; 0 picks a free one', {
     default: 0,

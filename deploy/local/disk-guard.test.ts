@@ -18,24 +18,31 @@ t.test('the guard closes below its bound, opens with some room above it, and eve
   const guard = startDiskGuard({
     path: '/',
     minFreePercent: 10,
+    lowPercent: 15,
     publish: record => putGuard(control, record),
     say: line => said.push(line),
     everyMs: 1_000_000,
     measure: async () => ({ free, size: 100 }),
   })
   t.teardown(() => guard.stop())
-  const f = async (now: number, disk: 'ok' | 'full'): Promise<void> => {
+  const f = async (now: number, disk: 'ok' | 'low' | 'full'): Promise<void> => {
     free = now
     await guard.look()
     await guard.look()
     await eventually(`${disk} at ${now} %`, () => view.guard()?.disk === disk, 5_000)
   }
   await f(50, 'ok')
-  await f(10, 'ok')
+  await f(15, 'ok')
+  await f(14.9, 'low')
+  await f(16, 'low')
+  await f(10, 'low')
   await f(9.9, 'full')
   await f(11, 'full')
-  await f(12, 'ok')
-  t.equal(said.length, 2, said.join('; '))
+  await f(12, 'low')
+  await f(17, 'ok')
+  await f(5, 'full')
+  await f(50, 'ok')
+  t.equal(said.length, 7, said.join('; '))
 })
 
 t.test('what cannot be published is tried again, and a real file system can be measured', async t => {

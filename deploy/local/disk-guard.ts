@@ -1,5 +1,5 @@
-// Watches the free space of the data directory's file system and says in the control bucket when it runs low, so that receivers
-// refuse new payloads (503, send again later) long before an engine meets a full disk.
+// Watches the free space of the data directory's file system and says in the control bucket when it runs low: first scheduled work that
+// can wait is left undone, then receivers refuse new payloads (503, send again later), long before an engine meets a full disk.
 import { statfs } from 'node:fs/promises'
 import type { Guard } from '#control/records.ts'
 
@@ -19,6 +19,8 @@ export interface DiskGuardOptions {
   readonly path: string
   /** Closed below this share of free space; 0 never closes. */
   readonly minFreePercent: number
+  /** Warned of, and work that can wait is left undone, below this; counts only above `minFreePercent`. */
+  readonly lowPercent?: number
   readonly publish: (guard: Guard) => Promise<void>
   readonly say: (line: string) => void
   readonly everyMs?: number
@@ -28,19 +30,26 @@ export interface DiskGuardOptions {
 
 /** Begins to watch. The first look publishes whatever it finds: an earlier run may have left the guard closed. */
 export function startDiskGuard(options: DiskGuardOptions): DiskGuard {
-  const { path, minFreePercent, publish, say, measure = freeOf } = options
+  const { path, minFreePercent, lowPercent = 0, publish, say, measure = freeOf } = options
   let published: Guard['disk'] | undefined
   let looking: Promise<void> | undefined
   const lookOnce = async (): Promise<void> => {
     const { free, size } = await measure(path)
     const percent = (free / size) * 100
-    const bound = published === 'full' ? minFreePercent + REOPEN_PERCENT : minFreePercent
-    const disk = minFreePercent > 0 && percent < bound ? 'full' : 'ok'
+    const isBelow = (bound: number, already: boolean): boolean =>
+      minFreePercent > 0 && percent < bound + (already ? REOPEN_PERCENT : 0)
+    const isShort = published === 'full' || published === 'low'
+    const disk = isBelow(minFreePercent, published === 'full') ? 'full' : isBelow(lowPercent, isShort) ? 'low' : 'ok'
     if (disk === published) return
     await publish({ disk, free_percent: Math.floor(percent * 10) / 10, at: new Date().toISOString() })
     if (disk === 'full')
       say(`disk: ${Math.floor(percent)} % free is too little; new payloads are refused until there is more`)
-    else if (published === 'full') say('disk: there is room again; payloads are taken')
+    else {
+      if (published === 'full') say('disk: there is room again; payloads are taken')
+      if (disk === 'low')
+        say(`disk: ${Math.floor(percent)} % free is little; below ${minFreePercent} % new payloads are refused`)
+      else if (published === 'low') say('disk: there is enough room again')
+    }
     published = disk
   }
   const look = (): Promise<void> => {

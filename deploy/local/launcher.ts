@@ -159,6 +159,7 @@ function watchDisk({ settings, dataDir }: LauncherOptions, natsUrl: string, say:
     path: dataDir.path,
     // Engines elsewhere have disks of their own, which this process cannot see.
     minFreePercent: settings.natsUrl !== '' && settings.clickhouseUrl !== '' ? 0 : settings.diskMinFreePercent,
+    lowPercent: settings.diskLowPercent,
     say,
     // The state seldom changes: a connection each time, none in between.
     publish: async guard => {
