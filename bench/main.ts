@@ -36,7 +36,8 @@ const cases: Readonly<Record<string, { about: string; run: (args: readonly strin
     run: compress,
   },
   'end-to-end': {
-    about: 'spans accepted and visible a second on this machine, and the limit; --seconds (60), --connections (8)',
+    about:
+      'spans accepted and visible a second on this machine, and the limit; --seconds (60), --connections (8), --profile <folder>',
     run: endToEnd,
   },
   gateway: { about: 'a gateway process in front of the receivers, against none', run: gateway },

@@ -3,17 +3,19 @@
 import { readFile } from 'node:fs/promises'
 import { Agent, request as httpRequest } from 'node:http'
 import { availableParallelism } from 'node:os'
+import { resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { protobufBytes, request, span } from '#proto/otlp/fixture.ts'
-import { startSystem, type Teardown, type TestSystem } from '#test/rig.ts'
+import { startSystem, type Teardown, type TestPart, type TestSystem } from '#test/rig.ts'
+import { engineEvents, grown, threadSeconds } from '../engine-work.ts'
 import { cpuSeconds } from '../process.ts'
 import { median, table } from '../stats.ts'
 
 const GiB = 1024 * 1024 * 1024
 const SPANS = 100
-const LAG_SPANS = 30_000
-const POLL_MS = 250
+const LAG_SPANS = 60_000
+const POLL_MS = 500
 const SECOND_MS = 1_000
 /** How long what was accepted may take to be visible once the load has ended. */
 const DRAIN_MS = 900_000
@@ -22,24 +24,45 @@ const BUSY = 0.9
 
 /** Runs the case and prints its table. Options: --seconds (60), --connections (8). */
 export async function endToEnd(args: readonly string[]): Promise<void> {
-  const options = { seconds: { type: 'string' }, connections: { type: 'string' } } as const
+  const text = { type: 'string' } as const
+  const options = { seconds: text, connections: text, profile: text }
   const { values } = parseArgs({ args: [...args], options })
   const ends: (() => unknown)[] = []
   try {
-    const wanted = { seconds: Number(values.seconds ?? 60), connections: Number(values.connections ?? 8) }
+    const wanted = {
+      ...{ seconds: Number(values.seconds ?? 60), connections: Number(values.connections ?? 8) },
+      profile: values.profile,
+    }
     await run({ teardown: end => ends.push(end) }, wanted)
   } finally {
     for (const end of ends.reverse()) await end()
   }
 }
 
-async function run(t: Teardown, { seconds, connections }: { seconds: number; connections: number }): Promise<void> {
-  const system = await startSystem(t, { clickhouse: 'private', limits: { streamMaxBytes: 16 * GiB } })
+interface Wanted {
+  readonly seconds: number
+  readonly connections: number
+  /** A folder for the profiles of the processor's threads. */
+  readonly profile: string | undefined
+}
+
+async function run(t: Teardown, { seconds, connections, profile }: Wanted): Promise<void> {
+  const system = await startSystem(t, {
+    clickhouse: 'private',
+    limits: { streamMaxBytes: 16 * GiB },
+    processors: profile === undefined ? 1 : 0,
+  })
+  const processor =
+    system.processors[0] ??
+    (await system.startProcessor({ NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${resolve(profile ?? '')}` }))
   const load = createLoad(system)
   // Everything compiles before it is measured.
   await load.run(1, performance.now() + SECOND_MS / 2)
   await visible(system, load.accepted())
-  const parts = pidsOf(system)
+  const parts = pidsOf(system, processor)
+  const insertsBefore = await insertsOf(processor)
+  const workBefore = await engineEvents(system.store)
+  const threadsBefore = await threadsOf(parts)
   const cpuBefore = await usage(parts)
   const machineBefore = await machine()
   const before = load.accepted()
@@ -59,6 +82,9 @@ async function run(t: Teardown, { seconds, connections }: { seconds: number; con
   const seen = (await count(system)) - before
   const cpuAfter = await usage(parts)
   const machineAfter = await machine()
+  const work = grown(workBefore, await engineEvents(system.store))
+  const threadsAfter = await threadsOf(parts)
+  const insertsAfter = await insertsOf(processor)
   await visible(system, load.accepted())
   const allS = (performance.now() - startedAt) / SECOND_MS
   const cores = Object.keys(parts).map(
@@ -72,7 +98,11 @@ async function run(t: Teardown, { seconds, connections }: { seconds: number; con
     ['visible within the window', `${Math.round(seen / loadedS)}/s`],
     ['visible, all of them', `after ${allS.toFixed(1)} s: ${Math.round(accepted / allS)}/s`],
     ['accepted and not yet visible', `${median(lags)} (median), ${Math.max(...lags)} (most)`],
-    ...cores.map(([name, n]) => [`CPU of ${name}`, `${n.toFixed(2)} cores, ${Math.round((100 * n) / ours)} %`]),
+    ...cores.map(([name, n]) => [
+      `CPU of ${name}`,
+      `${n.toFixed(2)} cores, ${Math.round((100 * n) / ours)} %, ${((n * loadedS * 1e6) / seen).toFixed(1)} us a span`,
+    ]),
+    ['blocks of events', blocksText(insertsBefore, insertsAfter)],
     [
       'the machine',
       `${availableParallelism()} cores, ${Math.round(busy * 100)} % busy, ${ours.toFixed(2)} cores of it ours`,
@@ -80,6 +110,14 @@ async function run(t: Teardown, { seconds, connections }: { seconds: number; con
     ['the limit', limitOf(cores, busy, ours)],
   ]
   console.log(table(['', ''], rows))
+  if (profile === undefined) return
+  // Profiles are written at an orderly end.
+  await processor.stop()
+  for (const [name, before] of Object.entries(threadsBefore)) {
+    const threads = grown(before, threadsAfter[name] ?? new Map())
+    console.log(`\n${name}: ${threads.map(([thread, s]) => `${thread} ${s.toFixed(1)} s`).join(', ')}`)
+  }
+  console.log(`\n${work.map(([event, n]) => `${event} ${Math.round(n)}`).join('\n')}`)
 }
 
 function limitOf(cores: readonly (readonly [string, number])[], busy: number, ours: number): string {
@@ -89,11 +127,11 @@ function limitOf(cores: readonly (readonly [string, number])[], busy: number, ou
   return ours > BUSY * busy * availableParallelism() ? `the CPU: ${share}` : `the CPU that other work leaves: ${share}`
 }
 
-const pidsOf = (system: TestSystem): Readonly<Record<string, number>> => ({
+const pidsOf = (system: TestSystem, processor: TestPart): Readonly<Record<string, number>> => ({
   'the load': process.pid,
   'the receiver': system.receivers[0]?.pid as number,
   NATS: system.nats.pid(),
-  'the processor': system.processors[0]?.pid as number,
+  'the processor': processor.pid,
   ClickHouse: system.clickhouse?.pid() as number,
 })
 
@@ -101,6 +139,31 @@ async function usage(parts: Readonly<Record<string, number>>): Promise<Record<st
   return Object.fromEntries(
     await Promise.all(Object.entries(parts).map(async ([name, pid]) => [name, await cpuSeconds(pid)])),
   )
+}
+
+/** Inserts of events, and the rows in them. */
+interface Inserts {
+  readonly n: number
+  readonly rows: number
+}
+
+async function insertsOf({ opsPort }: TestPart): Promise<Inserts> {
+  const text = await (await fetch(`http://127.0.0.1:${opsPort}/metrics`)).text()
+  const valueOf = (name: string): number =>
+    Number(new RegExp(`^\\w*${name}\\{[^}]*table="events"[^}]*\\} (.*)$`, 'm').exec(text)?.[1] ?? 0)
+  return { n: valueOf('insert_seconds_count'), rows: valueOf('rows_total') }
+}
+
+function blocksText(before: Inserts, after: Inserts): string {
+  const n = after.n - before.n
+  return `${n}, ${Math.round((after.rows - before.rows) / n)} rows each`
+}
+
+async function threadsOf(
+  parts: Readonly<Record<string, number>>,
+): Promise<Record<string, ReadonlyMap<string, number>>> {
+  const named = Object.entries(parts).map(async ([name, pid]) => [name, await threadSeconds(pid)] as const)
+  return Object.fromEntries(await Promise.all(named))
 }
 
 /** What all cores have done since the machine started, in ticks. */
@@ -112,7 +175,9 @@ async function machine(): Promise<{ busy: number; all: number }> {
 }
 
 async function count({ store }: TestSystem): Promise<number> {
-  const [row] = await store.read<{ n: string }>('SELECT sum(sign) AS n FROM events')
+  // Planned without projections: asking costs little of what is measured.
+  const settings = { optimize_use_projections: 0 } as const
+  const [row] = await store.read<{ n: string }>('SELECT sum(sign) AS n FROM events', { settings })
   return Number(row?.n)
 }
 
@@ -132,20 +197,20 @@ function createLoad(system: TestSystem) {
   const agent = new Agent({ keepAlive: true })
   let [number, accepted, refused, held] = [0, 0, 0, false]
   const send = (): Promise<number> =>
-    new Promise((resolve, reject) => {
+    new Promise((done, reject) => {
       number++
       for (const at of traceAt) body.writeUInt32BE(number, at)
       for (const at of spanAt) body.writeUInt32BE(number, at)
       const headers = { 'content-type': 'application/x-protobuf', 'x-service-org-id': system.organization }
       const sent = httpRequest(`${system.otelUrl}/v1/traces`, { method: 'POST', agent, headers }, answer => {
-        answer.resume().on('end', () => resolve(answer.statusCode ?? 0))
+        answer.resume().on('end', () => done(answer.statusCode ?? 0))
       })
       sent.on('error', reject).end(Buffer.from(body))
     })
   const sender = async (until: number): Promise<void> => {
     while (performance.now() < until) {
       if (held) {
-        await delay(POLL_MS / 10)
+        await delay(20)
         continue
       }
       const status = await send()
