@@ -14,7 +14,7 @@ import { type RowOrigin, writeEvent } from './direct/sdk-rows.ts'
 import type { BlockEncoder, EncodedBlock } from './encoder.ts'
 import { inScope } from './lanes.ts'
 import { atHome, type Home } from './loose.ts'
-import type { FrameContext, FramePacker, FrameParser, PackedUnits, ParseOutcome, Unit } from './outcome.ts'
+import type { FramePacker, FrameParser, PackedUnits, ParseOutcome, Unit } from './outcome.ts'
 import { UNPRICED_KEY } from './parsers/cost.ts'
 import type { DeadCode, DeadFrame, OrdinalRun, Scope } from './protocol.ts'
 import { type OrganizationReading, openReading, type ReadingSettings } from './readings.ts'
@@ -24,7 +24,7 @@ import { type PlacedUnit, Units } from './units.ts'
 /** A parser for each kind of frame. `openBodies`: the readers that take most SDK bodies from their bytes, for one range. */
 export type Parsers = Readonly<Record<keyof typeof FrameKind, FrameParser>> & {
   readonly openBodies?: (bytes: Uint8Array) => SdkBodies
-  /** Writes traces in protobuf without rows; absent: `otlp` reads them all. */
+  /** Writes traces without rows; absent: `otlp` reads them all. */
   readonly packTraces?: FramePacker
 }
 
@@ -72,6 +72,8 @@ export interface Parsed {
   readonly unpriced: Readonly<Record<string, number>>
   /** Payloads that were made objects although others of their kind are read from bytes, by reason. */
   readonly fallbacks: Readonly<Record<string, number>>
+  /** The first of the mistakes of packers, whose payloads were read as objects; '' = none. */
+  readonly fault: string
   /** Events that have no conversation of their own yet. */
   readonly loose: number
 }
@@ -104,6 +106,7 @@ export function parseRange(input: BlockInput, parsers: Parsers, progress: Progre
   const readings: Record<string, string> = {}
   const unpriced: Record<string, number> = {}
   const fallbacks: Record<string, number> = {}
+  const faults: string[] = []
   let looseSpans = 0
   const organizationAt = textOfOrganizations(input.bytes)
   const readingOf = openReading(input.reading)
@@ -156,7 +159,7 @@ export function parseRange(input: BlockInput, parsers: Parsers, progress: Progre
       if (retention !== 0) classes[organization] = retention
       const reading = readingOf(organization)
       if (reading.hash !== '') readings[organization] = reading.hash
-      const outcome = parseFrame(frame, { organization, retention, reading }, parsers)
+      const outcome = parseFrame(frame, { organization, retention, reading }, parsers, faults)
       if ('dead' in outcome) {
         if (!letter) dead.push(letterOf(sequence, f, frame, { code: outcome.dead, reason: outcome.reason }))
         continue
@@ -170,7 +173,7 @@ export function parseRange(input: BlockInput, parsers: Parsers, progress: Progre
         continue
       }
       for (const why of outcome.units.flatMap(unpricedIn)) unpriced[why] = (unpriced[why] ?? 0) + 1
-      if (parsers.packTraces && isTraces(frame))
+      if (parsers.packTraces && frame.kind === FrameKind.otlp)
         fallbacks['span body'] = (fallbacks['span body'] ?? 0) + outcome.units.length
       place(units, outcome.units, where)
     }
@@ -179,7 +182,9 @@ export function parseRange(input: BlockInput, parsers: Parsers, progress: Progre
     (sum, { unit }) => sum + unit.events.filter(({ provisional }) => provisional === 1).length,
     looseSpans,
   )
-  return { units, bodies, prints: printsOf(units, bodies), dead, classes, readings, unpriced, fallbacks, loose }
+  if (faults.length > 0) fallbacks['packer failed'] = faults.length
+  const prints = printsOf(units, bodies)
+  return { units, bodies, prints, dead, classes, readings, unpriced, fallbacks, fault: faults[0] ?? '', loose }
 }
 
 const nowhere = (): undefined => undefined
@@ -291,6 +296,7 @@ function parseFrame(
   frame: Frame,
   { organization, retention, reading }: FrameOwner,
   parsers: Parsers,
+  faults: string[],
 ): ParseOutcome | PackedUnits {
   const name = PARSER_OF.get(frame.kind)
   if (!name) return { dead: 'DEAD_FRAME_KIND', reason: `kind ${frame.kind}` }
@@ -301,23 +307,20 @@ function parseFrame(
     const body = compression === 1 ? gunzipSync(frame.bytes, { maxOutputLength: INFLATED_MAX_BYTES }) : frame.bytes
     const { receivedAtMs } = frame
     const context = { organization, receivedAtMs, mintedId: mintedIdOf(frame), retention, ...reading.context }
-    const packed = isTraces(frame) ? packedOf(body, context, parsers) : null
-    return packed ?? parsers[name](body, content === 0 ? 'json' : 'protobuf', context)
+    const form = content === 0 ? 'json' : 'protobuf'
+    if (frame.kind === FrameKind.otlp && parsers.packTraces) {
+      try {
+        const packed = parsers.packTraces(body, form, context)
+        if (packed) return packed
+      } catch (error) {
+        // A packer that throws is a mistake in the packer, and no reason to lose what the parser can read.
+        faults.push(String(error).slice(0, REASON_CHARS))
+      }
+    }
+    return parsers[name](body, form, context)
   } catch (error) {
     // A parser that throws is a mistake in the parser; the payload is kept and can be read again once it is mended.
     return { dead: 'DEAD_PARSE', reason: String(error).slice(0, REASON_CHARS) }
-  }
-}
-
-/** True for what a packer takes. */
-const isTraces = ({ kind, encoding }: Frame): boolean => kind === FrameKind.otlp && (encoding & 15) === 1
-
-/** A packer that throws is a mistake in the packer, and no reason to lose what the parser can read. */
-function packedOf(body: Uint8Array, context: FrameContext, { packTraces }: Parsers): PackedUnits | null {
-  try {
-    return packTraces?.(body, context) ?? null
-  } catch {
-    return null
   }
 }
 

@@ -43,7 +43,7 @@ export const processorSettings = {
     'PARLEY_BACKLOG_BYTES',
     'unread bytes of a partition from which on what is old is read beside what arrives now',
     {
-      default: 32 * 1024 * 1024,
+      default: 64 * 1024 * 1024,
       min: 64 * 1024,
       max: 1024 * 1024 * 1024 * 1024,
     },
@@ -54,7 +54,7 @@ export const processorSettings = {
     { default: 50, min: 10, max: 100 },
   ),
   blockBytes: integer('PARLEY_BLOCK_BYTES', 'payload bytes that one insert takes at most', {
-    default: 8 * 1024 * 1024,
+    default: 16 * 1024 * 1024,
     min: 64 * 1024,
     max: 256 * 1024 * 1024,
   }),

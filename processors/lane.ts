@@ -236,7 +236,7 @@ export class LaneLoop {
     messages: readonly StreamMessage[],
     weight: number,
   ): Promise<readonly [Prepared, () => void] | undefined> {
-    const { shared, partition, signal, cursor, verdicts, placing } = this.#context
+    const { shared, partition, signal, cursor, verdicts, placing, log } = this.#context
     const { gate } = shared
     const lane = this.#lane() as Lane
     const urgent = lane.kind === 'live'
@@ -272,6 +272,8 @@ export class LaneLoop {
       shared.metrics.parseSeconds.observe(prepared.workMs / 1000)
       for (const [reason, count] of Object.entries(prepared.unpriced)) shared.metrics.unpriced.inc({ reason }, count)
       for (const [reason, count] of Object.entries(prepared.fallbacks)) shared.metrics.fallbacks.inc({ reason }, count)
+      if (prepared.fault !== '')
+        log.error({ from, to, reason: prepared.fault }, 'a packer failed; its payload was read as objects')
       shared.metrics.gcSeconds.inc(prepared.gcMs / 1000)
       return [prepared, release]
     } catch (error) {

@@ -61,7 +61,7 @@ export interface PackedUnits {
 export type RowCounts = { -readonly [T in BlockTable]: number }
 
 /** A parser that writes no rows; null = the frame is left to the parser that does. Bodies must not change until they are written. */
-export type FramePacker = (body: Uint8Array, context: FrameContext) => PackedUnits | null
+export type FramePacker = (body: Uint8Array, content: 'json' | 'protobuf', context: FrameContext) => PackedUnits | null
 
 /** A parser of one frame kind. `body` is already decompressed; `content` tells JSON from protobuf. */
 export type FrameParser = (body: Uint8Array, content: 'json' | 'protobuf', context: FrameContext) => ParseOutcome

@@ -41,6 +41,8 @@ export interface Prepared {
   readonly unpriced: Readonly<Record<string, number>>
   /** Payloads that could not be read from their bytes, by reason. */
   readonly fallbacks: Readonly<Record<string, number>>
+  /** The first mistake of a packer; '' = none. */
+  readonly fault: string
   /** Garbage collection of the thread since it last said so. */
   readonly gcMs: number
 }
@@ -135,6 +137,7 @@ export async function prepareRange(
     workMs: parsed.workMs,
     unpriced: parsed.unpriced,
     fallbacks: parsed.fallbacks,
+    fault: parsed.fault,
     gcMs: parsed.gcMs,
   }
 }

@@ -46,6 +46,8 @@ export type WorkerResult =
       readonly readings: Readonly<Record<string, string>>
       readonly unpriced: Readonly<Record<string, number>>
       readonly fallbacks: Readonly<Record<string, number>>
+      /** The first mistake of a packer; '' = none. */
+      readonly fault: string
       /** Those that are written at home left out. */
       readonly loose: number
       /** What became of each payload, for the ledger. */
@@ -81,9 +83,9 @@ export function createWorker(use: Parsers): (task: WorkerTask) => Promise<Worker
       const tally = tallyOf(input, parsed, repeats ?? judged)
       const workMs = parsedAt - startedAt + (performance.now() - resumedAt)
       const gcMs = collected()
-      const { dead, classes, readings, unpriced, fallbacks, units } = parsed
+      const { dead, classes, readings, unpriced, fallbacks, fault, units } = parsed
       const loose = parsed.loose - placed
-      const said = { classes, readings, unpriced, fallbacks, loose, tally, workMs, gcMs }
+      const said = { classes, readings, unpriced, fallbacks, fault, loose, tally, workMs, gcMs }
       return moved({ blocks, dead, units: units.length, ...said })
     } catch (error) {
       if (error instanceof NewerEnvelope) return { newer: error.message }

@@ -15,7 +15,7 @@ export interface Batch {
 }
 
 const MiB = 1024 * 1024
-/** What one insert takes at most by default, and what an envelope takes. */
+/** Half of what one insert takes at most by default, and what an envelope takes. */
 const BATCH_BYTES = 8 * MiB
 const ENVELOPE_BYTES = 256 * 1024
 const RECEIVED_MS = 1_790_000_000_000

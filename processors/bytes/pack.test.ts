@@ -15,6 +15,7 @@ import { homesByOrdinal, keysOf, looseOf } from '../loose.ts'
 import { mutated, type Random, randomOf } from '../parsers/fixture-odd.ts'
 import { createReadings } from '../readings.ts'
 import { parsers } from '../registry.ts'
+import { jsonOf, oddJson } from './fixture-json.ts'
 import { A, ATTRIBUTE_INTS, Kind, S, SPAN_INTS, SpanTable } from './spans.ts'
 
 const CASES = Number(process.argv[2] ?? scaled({ sample: 150, full: 400 }))
@@ -35,10 +36,14 @@ const { packTraces: _, openBodies: __, ...objects } = parsers
 const HOME = { conversation_id: '22222222-2222-4222-8222-222222222222', session_id: 'of a link' }
 
 /** Everything that a body becomes, as text, and how its spans were read. */
-function become(body: Uint8Array, use: Parsers): { all: string; spans: number; objects: number } {
+function become(
+  body: Uint8Array,
+  use: Parsers,
+  form: 'json' | 'protobuf' = 'protobuf',
+): { all: string; spans: number; objects: number } {
   const writer = new EnvelopeWriter(8 * 1024 * 1024)
   const organization = uuidBytes('11111111-1111-4111-8111-111111111111')
-  writer.append(FrameKind.otlp, FrameEncoding.protobuf, organization, 1_790_000_000_000, null, body)
+  writer.append(FrameKind.otlp, FrameEncoding[form], organization, 1_790_000_000_000, null, body)
   const bytes = writer.finish().slice()
   const one = { bytes, ends: Float64Array.of(bytes.length), sequences: Float64Array.of(7) }
   const input = { ...one, partition: 1, generation: 2, classes: {}, reading: readings, dead: [], scope: {} }
@@ -64,7 +69,15 @@ function become(body: Uint8Array, use: Parsers): { all: string; spans: number; o
 }
 
 const folder = join(import.meta.dirname, '../parsers/otlp/recorded/fixtures')
-const recordings = readdirSync(folder).map(name => ({ name, body: readFileSync(join(folder, name, 'traces.bin')) }))
+interface Recording {
+  readonly name: string
+  readonly body: Buffer
+}
+
+const recordings: readonly Recording[] = readdirSync(folder).map(name => ({
+  name,
+  body: readFileSync(join(folder, name, 'traces.bin')),
+}))
 
 const PIECES = [
   '"',
@@ -124,7 +137,7 @@ t.test('plans hold for spans with other values', async t => {
   const random = randomOf(SEED + 1)
   let planned = 0
   for (let i = 0; i < CASES; i++) {
-    const { name, body } = recordings[random(recordings.length)] as (typeof recordings)[number]
+    const { name, body } = recordings[random(recordings.length)] as Recording
     const odd = revalued(body, random)
     const made = become(odd, parsers)
     if (made.all !== become(odd, objects).all) return t.fail(`case ${i}: ${name}`)
@@ -146,6 +159,47 @@ t.test('bodies that nobody would send', async t => {
     spans += expected.spans
   }
   t.ok(spans > CASES / 10, `${spans} spans`)
+})
+
+t.test('bodies in JSON become what the way of objects makes of them', async t => {
+  const random = randomOf(SEED + 3)
+  let [spans, planned] = [0, 0]
+  for (let i = 0; i < CASES / 2; i++) {
+    // First all of them as they are, three times: seen, planned, read by plans.
+    const clean = i < 3 * recordings.length
+    const { name, body } = recordings[clean ? i % recordings.length : random(recordings.length)] as Recording
+    const text = jsonOf(clean ? body : revalued(body, random), clean ? () => 1 : random)
+    if (text === null) continue
+    const json = Buffer.from(text)
+    const made = become(json, parsers, 'json')
+    if (made.all !== become(json, objects, 'json').all) return t.fail(`case ${i}: ${name}`)
+    spans += made.spans
+    planned += made.spans - made.objects
+  }
+  t.ok(planned > spans / 5, `${planned} of ${spans} spans were read by plans`)
+})
+
+t.test('JSON that nobody would send', async t => {
+  const random = randomOf(SEED + 4)
+  const seeds = recordings.map(({ body }) => Buffer.from(jsonOf(body, () => 1) as string))
+  for (let i = 0; i < CASES / 3; i++) {
+    const odd = mutated(seeds, random)
+    const expected = become(odd, objects, 'json').all
+    for (const round of [1, 2]) {
+      if (become(odd, parsers, 'json').all !== expected) return t.fail(`case ${i}, round ${round}`)
+    }
+  }
+  t.pass('as the way of objects')
+})
+
+t.test('JSON at its ends', async t => {
+  const wrong = (bodies: readonly string[]): string[] =>
+    bodies.filter(body => {
+      const bytes = Buffer.from(body)
+      const expected = become(bytes, objects, 'json').all
+      return [1, 2, 3].some(() => become(bytes, parsers, 'json').all !== expected)
+    })
+  t.strictSame(wrong(oddJson), [])
 })
 
 t.test('amounts, texts and times at their ends', async t => {
