@@ -30,6 +30,8 @@ const MASKED_BYTES = 2_000
 /** Bytes of structures: their JSON is at most six times as long, and some. */
 const STRUCTURE_BYTES = 1_000
 const STRUCTURE_UNITS = 65_536
+/** Longest messages that may become longer while they are masked: they stay within that. */
+const MASKED_STRUCTURE_UNITS = STRUCTURE_UNITS / 8
 
 /** Finishes a span; see above. */
 export function finish(reading: ByteReading, context: FrameContext): Finished | null {
@@ -105,8 +107,9 @@ function isRoomy(reading: ByteReading, plan: Plan, { entries, fixedUnits }: Vari
   for (const { at, side } of entries) {
     if (side !== null) {
       const length = reading[side]?.structure?.json.length ?? 0
-      if (length > MASKED_BYTES && (length > STRUCTURE_UNITS || !isCopied(reading, plan, side))) return false
-      units += length > MASKED_BYTES ? length : 8 * length
+      const long = length > MASKED_STRUCTURE_UNITS
+      if (long && (length > STRUCTURE_UNITS || !isCopied(reading, plan, side))) return false
+      units += long ? length : 8 * length
     } else if (at >= 0) {
       const row = (first + at) * ATTRIBUTE_INTS
       const kind = data[row + A.kind] as number

@@ -20,6 +20,8 @@ const PLANS_MAX = 2048
 /** Likenesses that were seen once. */
 const SEEN_MAX = 16_384
 const ATTRIBUTES_MAX = 200
+/** Longest value that decides: what frameworks tell about a run in one attribute. All words together stay within some 16 MiB. */
+const VALUE_BYTES = 1024
 
 const keys = new Interned<KeyInfo | null>(KEYS_MAX, keyInfo)
 const words = new Interned<string>(WORDS_MAX, text => text)
@@ -121,8 +123,8 @@ function head(s: Int32Array, row: number, bytes: Buffer): boolean {
   return true
 }
 
-function word(bytes: Buffer, from: number, to: number): number {
-  return to - from > WORD_BYTES ? -1 : words.of(bytes, from, to)
+function word(bytes: Buffer, from: number, to: number, most = WORD_BYTES): number {
+  return to - from > most ? -1 : words.of(bytes, from, to)
 }
 
 /** Adds what an attribute says to the likeness; false when its span is left to others. */
@@ -205,7 +207,7 @@ function exact(a: Int32Array, at: number, bytes: Buffer): boolean {
   const kind = a[at + A.kind] as number
   numbers[length++] = kind
   if (kind === Kind.text || kind === Kind.structure) {
-    const number = word(bytes, a[at + A.x] as number, a[at + A.y] as number)
+    const number = word(bytes, a[at + A.x] as number, a[at + A.y] as number, VALUE_BYTES)
     numbers[length++] = number
     return number >= 0
   }

@@ -28,7 +28,7 @@ export interface KeyInfo {
   readonly amountKey: boolean
 }
 
-/** Longest key, and longest value that decides. */
+/** Longest key, and longest id that is taken as it is. */
 export const WORD_BYTES = 256
 
 const amountFields: ReadonlySet<string> = new Set([
