@@ -25,6 +25,8 @@ export interface Traffic {
   /** Requests that are not answered yet, by whom they are counted: the receiver's own, and those that the query node answers. */
   own: number
   forwarded: number
+  /** Requests that have come so far, of both. */
+  begun: number
   /** True once the server stops: each answer closes its connection. */
   draining: boolean
   readonly rejects: Pick<Rejects, 'note'>
@@ -80,6 +82,7 @@ export class Exchange implements Answering {
     this.format = format
     if (kind === 'own') traffic.own++
     else traffic.forwarded++
+    traffic.begun++
     res.onAborted(() => this.finish(0))
   }
 

@@ -63,7 +63,7 @@ export interface Server {
 export function createServer(options: ServerOptions): Server {
   const app = uWS.App()
   const sockets: us_listen_socket[] = []
-  const traffic: Traffic = { own: 0, forwarded: 0, draining: false, rejects: options.rejects }
+  const traffic: Traffic = { own: 0, forwarded: 0, begun: 0, draining: false, rejects: options.rejects }
   const state: ServerState = { options, traffic, clock: createTurnClock() }
   for (const [path, route] of routes) {
     // The usual spelling of the paths that matter is found by the server itself.
