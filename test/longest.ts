@@ -4,9 +4,6 @@
 /** Paths from the root. */
 export const LONGEST: readonly string[] = [
   'test/storm/storm.test.ts',
-  'processors/absurd.test.ts',
-  'test/kill-points.test.ts',
-  'processors/owner.test.ts',
   'processors/replace.test.ts',
   'test/kill-points.test.ts',
   'processors/lanes.test.ts',
