@@ -78,9 +78,12 @@ export function startNats(t: Teardown): Promise<TestEngine> {
   )
 }
 
-/** A ClickHouse of this test's own, for tests that kill it; others share one through `freshDatabase`. */
-export function startClickHouse(t: Teardown): Promise<TestEngine> {
-  return testEngine(t, fixed => startClickHouseEngine({ ...fixed, settings: UNCOMPILED, startTimeoutMs: START_MS }))
+/**
+ * A ClickHouse of this test's own, for tests that kill it; others share one through `freshDatabase`. What is measured gives
+ * `settings` of `{}`, which are those that users have.
+ */
+export function startClickHouse(t: Teardown, settings: Record<string, number> = UNCOMPILED): Promise<TestEngine> {
+  return testEngine(t, fixed => startClickHouseEngine({ ...fixed, settings, startTimeoutMs: START_MS }))
 }
 
 async function testEngine(

@@ -40,7 +40,7 @@ export async function backlog(args: readonly string[]): Promise<void> {
 }
 
 async function run(t: Teardown, { seconds, perSecond }: Wanted): Promise<void> {
-  const [nats, clickhouse] = await Promise.all([startNats(t), startClickHouse(t)])
+  const [nats, clickhouse] = await Promise.all([startNats(t), startClickHouse(t, {})])
   const { store, database } = await freshDatabase(t, clickhouse.url)
   const nc = await connectNats(t, nats.url)
   const limits = { partitions: PARTITIONS, streamMaxBytes: 8 * GiB, deadMaxBytes: GiB, replicas: 1 }

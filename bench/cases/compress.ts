@@ -82,7 +82,7 @@ export async function compress(args: readonly string[]): Promise<void> {
   const ends: (() => unknown)[] = []
   const t = { teardown: (end: () => unknown) => ends.push(end) }
   try {
-    const engine = await startClickHouse(t)
+    const engine = await startClickHouse(t, {})
     const { store, database } = await freshDatabase(t, engine.url)
     await store.command('SYSTEM STOP MERGES')
     const insert = (way: Way, name: string, body: Uint8Array): Promise<void> =>

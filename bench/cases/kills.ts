@@ -90,7 +90,7 @@ async function run(t: Teardown, wanted: Wanted, seed: number): Promise<void> {
 
 /** NATS and ClickHouse with a layout, and the environment of a processor on them. */
 async function startEngines(t: Teardown) {
-  const [nats, clickhouse] = await Promise.all([startNats(t), startClickHouse(t)])
+  const [nats, clickhouse] = await Promise.all([startNats(t), startClickHouse(t, {})])
   const { store, database } = await freshDatabase(t, clickhouse.url)
   const nc = await connectNats(t, nats.url)
   const limits = { partitions: PARTITIONS, streamMaxBytes: 2 * GiB, deadMaxBytes: GiB / 4, replicas: 1 }

@@ -100,8 +100,9 @@ async function look(store: Store, plan: Plan, lags: Lags, seen: Seen): Promise<v
     seen.wrong.push(...wrong)
     if (rows > plan.pieces.length)
       seen.wrong.push({ what: 'rows that nobody sent', is: rows, counted: plan.pieces.length })
-  } catch {
-    seen.unanswered++
+  } catch (error) {
+    // A store that is killed answers nothing for a while; whatever else it says has to be seen.
+    if (seen.unanswered++ === 0) console.error(`a look was not answered: ${String(error).slice(0, 300)}`)
   }
 }
 

@@ -44,7 +44,7 @@ export async function moves(args: readonly string[]): Promise<void> {
 }
 
 async function run(t: Teardown, { traces, spans, home }: Wanted): Promise<void> {
-  const [nats, clickhouse] = await Promise.all([startNats(t), startClickHouse(t)])
+  const [nats, clickhouse] = await Promise.all([startNats(t), startClickHouse(t, {})])
   const { database } = await freshDatabase(t, clickhouse.url)
   const store = createStore({ url: clickhouse.url, database, application: 'bench', requestTimeoutMs: 600_000 })
   t.teardown(() => store.close())

@@ -55,7 +55,7 @@ export async function processing(args: readonly string[]): Promise<void> {
 }
 
 async function startRig(t: Teardown): Promise<Rig> {
-  const engine = await startClickHouse(t)
+  const engine = await startClickHouse(t, {})
   const fresh = (): Promise<TestDatabase> => freshDatabase(t, engine.url)
   const databases = { parley: await fresh(), ordinary: await fresh(), engine: await fresh() }
   // A merge would be charged to whoever inserts meanwhile.

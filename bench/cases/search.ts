@@ -76,7 +76,7 @@ export async function search(args: readonly string[]): Promise<void> {
   const ends: (() => unknown)[] = []
   const t = { teardown: (end: () => unknown) => ends.push(end) }
   try {
-    const engine = await startClickHouse(t)
+    const engine = await startClickHouse(t, {})
     const { database, store: asked } = await freshDatabase(t, engine.url)
     const [version] = await asked.read<{ v: string }>('SELECT version() AS v')
     const store = createStore({ url: engine.url, database, application: 'bench', requestTimeoutMs: 1_800_000 })

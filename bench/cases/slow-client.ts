@@ -6,7 +6,15 @@ import { parseArgs } from 'node:util'
 import type { Store } from '#store/client.ts'
 import { openBuckets } from '#streams/apply.ts'
 import type { Teardown } from '#test/rig.ts'
-import { connectNats, createTenant, eventually, freshDatabase, startNats, startPart } from '#test/rig.ts'
+import {
+  connectNats,
+  createTenant,
+  eventually,
+  freshDatabase,
+  startClickHouse,
+  startNats,
+  startPart,
+} from '#test/rig.ts'
 import { post } from '../instance.ts'
 import { residentBytes } from '../process.ts'
 import { median, percentile, table } from '../stats.ts'
@@ -42,7 +50,8 @@ export async function slowClient(args: readonly string[]): Promise<void> {
 }
 
 async function run(t: Teardown, wanted: { rows: number; rounds: number; ms: number }): Promise<void> {
-  const [nats, db] = await Promise.all([startNats(t), freshDatabase(t)])
+  const [nats, clickhouse] = await Promise.all([startNats(t), startClickHouse(t, {})])
+  const db = await freshDatabase(t, clickhouse.url)
   const tenant = await createTenant(await openBuckets(await connectNats(t, nats.url)))
   const node = await startPart(t, 'query/main.ts', {
     NATS_URL: nats.url,

@@ -68,8 +68,8 @@ export class Lags {
     if (asked.length === 0) return
     // Each row turns the bit of its span: what counts once is one.
     const rows = await store.read<{ id: string; low: number; high: number }>(
-      `SELECT conversation_id AS id, groupBitXor(if(n < 32, bitShiftLeft(1::UInt32, n), 0::UInt32)) AS low,
-         groupBitXor(if(n < 32, 0::UInt32, bitShiftLeft(1::UInt32, n - 32))) AS high
+      `SELECT conversation_id AS id, groupBitXor(bitShiftLeft(1::UInt64, n)) AS spans, toUInt32(bitAnd(spans, 0xffffffff)) AS low,
+         toUInt32(bitShiftRight(spans, 32)) AS high
        FROM (SELECT conversation_id, (span_id % 256)::UInt8 AS n FROM events
          WHERE organization = '${this.#organization}'
            AND conversation_id IN (SELECT id FROM format(TSV, 'id UUID', '${asked.map(one => one.home).join('\n')}')))

@@ -34,7 +34,7 @@ export interface LateRig {
 
 /** Starts it all. */
 export async function startLateRig(t: Teardown): Promise<LateRig> {
-  const [nats, clickhouse] = await Promise.all([startNats(t), startClickHouse(t)])
+  const [nats, clickhouse] = await Promise.all([startNats(t), startClickHouse(t, {})])
   const { database } = await freshDatabase(t, clickhouse.url)
   const store = createStore({ url: clickhouse.url, database, application: 'bench', requestTimeoutMs: 600_000 })
   t.teardown(() => store.close())
