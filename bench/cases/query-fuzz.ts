@@ -2,6 +2,8 @@
 // the catalogue does not name, that holds another organization's data or that does not come ends the run with its request.
 import { startDataNode } from '#query/fixture-data.ts'
 import { fuzzNode, writeMarked } from '#query/fuzz/run.ts'
+import { applyStreams } from '#streams/apply.ts'
+import { testLimits } from '#test/rig.ts'
 
 const REQUESTS = 100_000
 const PORTION = 5_000
@@ -16,6 +18,7 @@ export async function queryFuzz(): Promise<void> {
   let unreached: readonly string[] | undefined
   try {
     const node = await startDataNode({ teardown: end => ends.push(end) })
+    await applyStreams(node.nc, testLimits)
     await writeMarked(node)
     for (let done = 0; done < requests; done += PORTION) {
       const report = await fuzzNode(node, Math.min(PORTION, requests - done), seed + done)

@@ -3,8 +3,6 @@
 import { Agent, request as send } from 'node:http'
 import { connect } from 'node:net'
 import { errors } from '#proto/errors.ts'
-import { applyStreams } from '#streams/apply.ts'
-import { testLimits } from '#test/rig.ts'
 import type { DataNode } from '../fixture.ts'
 import { id, insertEvents, insertSessions, storedEvent, storedSession } from '../fixture.ts'
 import * as data from '../fixture-data.ts'
@@ -225,10 +223,9 @@ function sendNoise(url: string, { pick, below }: Dice): Promise<void> {
   })
 }
 
-/** Stores something of organization `b` under every id that `a` has, marked; the streams are there, for what asks them. */
+/** Stores something of organization `b` under every id that `a` has, marked. */
 export async function writeMarked(node: DataNode): Promise<void> {
   const { db, b } = node
-  await applyStreams(node.nc, testLimits)
   const conversations = [data.CHAT, data.MCP, data.TRACE, data.CALL, data.SHRUNK, data.GREW]
   await insertSessions(
     db.store,
