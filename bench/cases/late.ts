@@ -3,11 +3,12 @@
 // sums, distinct conversations and users against a recount; with --kills, while every process is killed again and again.
 import { setTimeout as delay } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
+import { fractionsOf } from '#processors/parsers/fixture-odd.ts'
 import type { Store } from '#store/client.ts'
 import type { Teardown } from '#test/rig.ts'
 import { Lags } from '../late/lags.ts'
 import { type LateRig, startLateRig } from '../late/parts.ts'
-import { homeOf, type Plan, planOf, randomOf, userOf } from '../late/plan.ts'
+import { homeOf, type Plan, planOf, userOf } from '../late/plan.ts'
 import { oddEvents, recount, type Wrong } from '../late/recount.ts'
 import { send } from '../late/send.ts'
 import { table } from '../stats.ts'
@@ -113,7 +114,7 @@ async function killAll(
   spans: number,
   killed: Map<string, number>,
 ): Promise<void> {
-  const random = randomOf(wanted.seed + 1)
+  const random = fractionsOf(wanted.seed + 1)
   const meanMs = ((spans / wanted.rate) * 1000) / Math.max(1, wanted.kills)
   const returning: Promise<void>[] = []
   for (let n = 0; n < wanted.kills; ) {

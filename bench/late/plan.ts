@@ -1,5 +1,6 @@
 // Traces of 2 to 60 spans in pieces: the root last in a third of them and never in a hundredth, the session on any span, a user on any
 // span of every second one. A seed says all of it; a span is a few bits, so that millions fit into memory.
+import { fractionsOf } from '#processors/parsers/fixture-odd.ts'
 import { conversationIdOf } from '#proto/ids.ts'
 import { type SpanFields, sessionOf } from './spans.ts'
 
@@ -47,7 +48,7 @@ export const userOf = (trace: number): string => `user ${trace % USERS}`
 /** The plan of a seed. Pieces of one trace come among those of many others, within a twentieth of the whole. */
 export function planOf(traces: number, seed: number): Plan {
   if (traces * CODES > CODE_SPACE) throw new Error(`more than ${CODE_SPACE / CODES} traces`)
-  const random = randomOf(seed)
+  const random = fractionsOf(seed)
   const [sent, naming, telling] = [new Uint8Array(traces), new Uint8Array(traces), new Uint8Array(traces)]
   const keys: number[] = []
   for (let trace = 0; trace < traces; trace++) {
@@ -72,16 +73,5 @@ export function planOf(traces: number, seed: number): Plan {
     sent,
     naming,
     telling,
-  }
-}
-
-/** The same numbers for the same seed. */
-export function randomOf(seed: number): () => number {
-  let a = seed
-  return () => {
-    a = (a + 0x6d2b79f5) | 0
-    let h = Math.imul(a ^ (a >>> 15), 1 | a)
-    h = (h + Math.imul(h ^ (h >>> 7), 61 | h)) ^ h
-    return ((h ^ (h >>> 14)) >>> 0) / 4294967296
   }
 }

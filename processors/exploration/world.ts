@@ -2,6 +2,7 @@
 // step at a time; between any two steps an owner may die, be stopped while another takes over, or lose an answer, and the store may
 // crash with whatever was running. The same seed gives the same world.
 import { createHash } from 'node:crypto'
+import { fractionsOf } from '../parsers/fixture-odd.ts'
 import type { Cursor, Scope } from '../protocol.ts'
 import { freshCursor } from '../protocol.ts'
 import type { StagedMove } from './mover-model.ts'
@@ -104,7 +105,7 @@ export class World {
   anew = 0
 
   constructor(seed: number, mode: Mode) {
-    this.random = mulberry(seed)
+    this.random = fractionsOf(seed)
     this.mode = mode
     // A few payloads, some of them sent again.
     const distinct = Array.from({ length: 7 }, (_, i) => `id${i}`)
@@ -215,15 +216,5 @@ export class World {
   /** kill -9 of the store: what runs is gone, with whatever it had done so far. */
   crash(): void {
     for (const insert of [...this.running]) this.end(insert, 'error')
-  }
-}
-
-function mulberry(seed: number): () => number {
-  let a = seed
-  return () => {
-    a = (a + 0x6d2b79f5) | 0
-    let h = Math.imul(a ^ (a >>> 15), 1 | a)
-    h = (h + Math.imul(h ^ (h >>> 7), 61 | h)) ^ h
-    return ((h ^ (h >>> 14)) >>> 0) / 4294967296
   }
 }
