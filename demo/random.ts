@@ -1,4 +1,5 @@
 // A seeded source of chance: the same seed gives the same demo, ids included, so that sending it twice changes no number.
+import { fractionsOf } from '#runtime/seeded.ts'
 
 /** Draws from one seeded sequence. */
 export interface Random {
@@ -22,14 +23,9 @@ export interface Random {
 
 /** A sequence from a seed (mulberry32 over an FNV-1a hash of the seed's text). */
 export function createRandom(seed: string): Random {
-  let state = 0x811c9dc5
-  for (let i = 0; i < seed.length; i++) state = Math.imul(state ^ seed.charCodeAt(i), 0x01000193)
-  const unit = (): number => {
-    state = (state + 0x6d2b79f5) | 0
-    let x = Math.imul(state ^ (state >>> 15), 1 | state)
-    x = (x + Math.imul(x ^ (x >>> 7), 61 | x)) ^ x
-    return ((x ^ (x >>> 14)) >>> 0) / 4_294_967_296
-  }
+  let hash = 0x811c9dc5
+  for (let i = 0; i < seed.length; i++) hash = Math.imul(hash ^ seed.charCodeAt(i), 0x01000193)
+  const unit = fractionsOf(hash)
   const between = (min: number, max: number): number => min + Math.floor(unit() * (max - min + 1))
   const at = <T>(from: readonly T[], index: number): T => from[Math.min(index, from.length - 1)] as T
   const hex = (bytes: number): string => {

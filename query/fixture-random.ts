@@ -1,20 +1,10 @@
 // Random events, captures and corrections, and what stands of them: for tests that recount every answer without SQL.
 import type { TimeRange } from '#proto/dashboard/shared.ts'
 import { NIL_UUID } from '#proto/ids.ts'
+import { fractionsOf } from '#runtime/seeded.ts'
 import type { Store } from '#store/client.ts'
 import type { StoredEvent } from './fixture.ts'
 import { id, insertEvents, insertMove, insertSessions, NOW_MS, storedEvent, storedSession } from './fixture.ts'
-
-/** A small generator (mulberry32), so that a failure can be had again. */
-function generator(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let z = Math.imul(state ^ (state >>> 15), 1 | state)
-    z = (z + Math.imul(z ^ (z >>> 7), 61 | z)) ^ z
-    return ((z ^ (z >>> 14)) >>> 0) / 4_294_967_296
-  }
-}
 
 /** Chances of one seed. */
 export interface Dice {
@@ -26,7 +16,7 @@ export interface Dice {
 }
 
 export function createDice(seed: number): Dice {
-  const random = generator(seed)
+  const random = fractionsOf(seed)
   const below = (n: number): number => Math.floor(random() * n)
   return {
     random,

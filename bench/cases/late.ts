@@ -3,7 +3,7 @@
 // sums, distinct conversations and users against a recount; with --kills, while every process is killed again and again.
 import { setTimeout as delay } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { fractionsOf } from '#processors/parsers/fixture-odd.ts'
+import { fractionsOf } from '#runtime/seeded.ts'
 import type { Store } from '#store/client.ts'
 import type { Teardown } from '#test/rig.ts'
 import { Lags } from '../late/lags.ts'

@@ -3,8 +3,8 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { JetStreamClient } from '@nats-io/jetstream'
-import type { Random } from '#processors/parsers/fixture-odd.ts'
 import { subjectOf } from '#proto/streams.ts'
+import type { Random } from '#runtime/seeded.ts'
 import { envelopeOf, type Ledger, type Payload, payload } from '#test/kill-points/ledger.ts'
 import { call, event, POISON, trace } from '#test/kill-points/load.ts'
 

@@ -1,7 +1,8 @@
 // Traces of 2 to 60 spans in pieces: the root last in a third of them and never in a hundredth, the session on any span, a user on any
 // span of every second one. A seed says all of it; a span is a few bits, so that millions fit into memory.
-import { fractionsOf } from '#processors/parsers/fixture-odd.ts'
+
 import { conversationIdOf } from '#proto/ids.ts'
+import { fractionsOf } from '#runtime/seeded.ts'
 import { type SpanFields, sessionOf } from './spans.ts'
 
 const SPANS = { from: 2, to: 60 }

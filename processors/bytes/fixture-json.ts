@@ -1,6 +1,6 @@
 // For tests: recorded bodies in JSON, written as several kinds of senders write it, and bodies at the ends of what may be sent.
 import { TracesType } from '#proto/scan/fuzz/protobufjs.ts'
-import type { Random } from '../parsers/fixture-odd.ts'
+import type { Random } from '#runtime/seeded.ts'
 
 const IDS = new Set(['traceId', 'spanId', 'parentSpanId'])
 const NAMES: Readonly<Record<string, string>> = {

@@ -2,7 +2,7 @@
 import t from 'tap'
 import { uuidBytes, uuidText } from '#proto/ids.ts'
 import { sqlMillis, sqlNanos } from '#proto/time.ts'
-import { type Random, randomOf } from '../parsers/fixture-odd.ts'
+import { type Random, randomOf } from '#runtime/seeded.ts'
 import { cutBytes, cutUnits } from '../parsers/text.ts'
 import type { Column } from './column.ts'
 import { TimeColumn, UuidColumn } from './fixed.ts'

@@ -2,7 +2,7 @@
 // step at a time; between any two steps an owner may die, be stopped while another takes over, or lose an answer, and the store may
 // crash with whatever was running. The same seed gives the same world.
 import { createHash } from 'node:crypto'
-import { fractionsOf } from '../parsers/fixture-odd.ts'
+import { fractionsOf } from '#runtime/seeded.ts'
 import type { Cursor, Scope } from '../protocol.ts'
 import { freshCursor } from '../protocol.ts'
 import type { StagedMove } from './mover-model.ts'

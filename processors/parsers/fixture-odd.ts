@@ -1,30 +1,6 @@
 // For tests: bodies that senders write, and what becomes of them when something goes wrong on the way.
 import { request, span } from '#proto/otlp/fixture.ts'
-
-/** mulberry32, small and seeded: 32 bits at a time, the same for the same seed. */
-function wordsOf(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let x = Math.imul(state ^ (state >>> 15), 1 | state)
-    x = (x + Math.imul(x ^ (x >>> 7), 61 | x)) ^ x
-    return (x ^ (x >>> 14)) >>> 0
-  }
-}
-
-/** Whole numbers below a bound, good enough to choose mutations; the same for the same seed. */
-export function randomOf(seed: number): (below: number) => number {
-  const next = wordsOf(seed)
-  return below => next() % below
-}
-
-/** Numbers from 0 to below 1; the same for the same seed. */
-export function fractionsOf(seed: number): () => number {
-  const next = wordsOf(seed)
-  return () => next() / 4_294_967_296
-}
-
-export type Random = ReturnType<typeof randomOf>
+import type { Random } from '#runtime/seeded.ts'
 
 /** A few bytes flipped, overwritten, inserted, removed, copied elsewhere, or the end cut off. */
 export function mutated(seeds: readonly Uint8Array[], random: Random): Uint8Array {

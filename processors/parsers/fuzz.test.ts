@@ -3,11 +3,12 @@
 import t, { type Test } from 'tap'
 import { checkTraces } from '#proto/otlp/check.ts'
 import { anyValue, jsonBytes, protobufBytes, request } from '#proto/otlp/fixture.ts'
+import { randomOf } from '#runtime/seeded.ts'
 import { scaled } from '#test/scale.ts'
 import type { FrameParser, ParseOutcome } from '../outcome.ts'
 import { context, json, unitsOf } from './fixture.ts'
 import { faultOf } from './fixture-faults.ts'
-import { bent, eventBody, mutated, randomOf, sessionBody, spans, traces } from './fixture-odd.ts'
+import { bent, eventBody, mutated, sessionBody, spans, traces } from './fixture-odd.ts'
 import { parseTraces } from './otlp.ts'
 import { parseEvent, parseSession } from './sdk.ts'
 

@@ -1,11 +1,12 @@
 // Rows of odd bodies, in the real store: all of them are taken, and what is read back is what was meant.
 import t from 'tap'
+import { randomOf } from '#runtime/seeded.ts'
 import { freshDatabase } from '#test/rig.ts'
 import { createEncoder } from '../encoder.ts'
 import { insertBody } from '../insert.ts'
 import type { Unit } from '../outcome.ts'
 import { context, json } from './fixture.ts'
-import { bent, eventBody, randomOf, sessionBody, traces, voiceBody } from './fixture-odd.ts'
+import { bent, eventBody, sessionBody, traces, voiceBody } from './fixture-odd.ts'
 import { parseTraces } from './otlp.ts'
 import { parseEvent, parseSession } from './sdk.ts'
 import { parseVoice } from './voice.ts'

@@ -1,6 +1,6 @@
 // How much of the kill points a run does: a seeded choice by default, all of them when asked.
 import { parseArgs } from 'node:util'
-import { randomOf } from '#processors/parsers/fixture-odd.ts'
+import { randomOf } from '#runtime/seeded.ts'
 
 /** What the command line says: `node test/kill-points.test.ts --all`, `--seed 7 --points 40`, `--only 'events rename'`. */
 export interface KillOptions {

@@ -1,6 +1,6 @@
 // Lets faults happen one after the other while traffic flows, and measures how long each keeps the system from answering and storing.
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Random } from '#processors/parsers/fixture-odd.ts'
+import { type Random } from '#runtime/seeded.ts'
 import type { FaultKind } from './faults.ts'
 import { whole } from './faults.ts'
 import type { Target } from './target.ts'

@@ -1,8 +1,7 @@
 // The senders: jobs of the traffic go out over real connections at a set rate, are retried as real SDKs and exporters do it, and are sent
 // again now and then; what was answered goes to the oracle.
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Random } from '#processors/parsers/fixture-odd.ts'
-import { randomOf } from '#processors/parsers/fixture-odd.ts'
+import { type Random, randomOf } from '#runtime/seeded.ts'
 import type { Answer, Client } from './http.ts'
 import { Fate, type Oracle } from './oracle.ts'
 import type { Job, Sending, Traffic } from './traffic.ts'

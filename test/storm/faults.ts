@@ -1,6 +1,6 @@
 // What can happen to a system, by kind; and from a seed the order in which it does.
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Random } from '#processors/parsers/fixture-odd.ts'
+import { type Random } from '#runtime/seeded.ts'
 import type { Role, Victim } from './processes.ts'
 import type { Target } from './target.ts'
 

@@ -1,7 +1,7 @@
 // One storm: traffic and faults on a target until enough is acknowledged and every fault has happened; then the system comes to rest and
 // everything is compared.
 import { setTimeout as delay } from 'node:timers/promises'
-import { randomOf } from '#processors/parsers/fixture-odd.ts'
+import { randomOf } from '#runtime/seeded.ts'
 import { Chaos } from './chaos.ts'
 import { Clients } from './clients.ts'
 import { kindsOf, scheduleOf, whole } from './faults.ts'

@@ -1,10 +1,9 @@
 // What is sent: from a seed come conversations, exports, calls, large bodies and poison, each with the numbers that its ids carry.
 // The same seed makes the same ones in the same order; only times are those of the run.
 import { gzipSync } from 'node:zlib'
-import type { Random } from '#processors/parsers/fixture-odd.ts'
-import { randomOf } from '#processors/parsers/fixture-odd.ts'
 import type { JsonObject } from '#proto/json.ts'
 import { jsonBytes, protobufBytes, request, span } from '#proto/otlp/fixture.ts'
+import { type Random, randomOf } from '#runtime/seeded.ts'
 import { call, POISON } from '#test/kill-points/load.ts'
 import type { Post } from './http.ts'
 import { digitsOf, IdKind, spanIdOf, traceIdOf, uuidOf } from './ids.ts'
