@@ -8,6 +8,7 @@ import { silentLog } from '#test/rig.ts'
 import { createAllowance } from './allowance.ts'
 import type { Reader, ReaderLimits } from './reader.ts'
 import { createReaders } from './reader.ts'
+import { answeredBy } from './reads/sql.ts'
 
 const LIMITS: ReaderLimits = {
   maxSeconds: 1,
@@ -66,6 +67,21 @@ t.test('limits go along with every query', async t => {
   }, new AbortController().signal)
   await reader.read('question', 'SELECT 1')
   t.match(settings, { readonly: '2', max_execution_time: 1, max_rows_to_read: '1000', read_overflow_mode: 'throw' })
+})
+
+t.test('a statement that names no projection is planned without any', async t => {
+  const asked: ReadOptions['settings'][] = []
+  const reader = readerOver(async ({ settings }) => {
+    asked.push(settings)
+    return []
+  }, new AbortController().signal)
+  await reader.read('rows', 'SELECT 1')
+  await reader.read('aggregate', `SELECT 1 ${answeredBy('costs')}`)
+  await reader.read('own', 'SELECT 1', {}, { optimize_use_projections: 1 })
+  t.strictSame(
+    asked.map(settings => settings?.optimize_use_projections),
+    [0, undefined, 1],
+  )
 })
 
 t.test('who has read more rows than it may is told so, until some have come back', async t => {

@@ -2,7 +2,7 @@
 // conversation knows.
 import { Present } from '#proto/rows.ts'
 import type { Reader } from '../reader.ts'
-import { hoursBetween, OURS, sqlTime } from './sql.ts'
+import { answeredBy, hoursBetween, OURS, sqlTime } from './sql.ts'
 
 /** Figures of a conversation over its whole life. */
 export interface ConversationFacts {
@@ -47,6 +47,7 @@ export const BOUNDS_SQL = `
     WHERE ${OURS} AND conversation_id IN {conversations:Array(UUID)}
     GROUP BY conversation_id
     HAVING sum(sign) > 0
+    ${answeredBy('conversations')}
   )
   HAVING count() > 0`
 

@@ -7,7 +7,7 @@ import type { Slice } from '../page.ts'
 import { afterCursor, sliceParameters, sliceSql } from '../page.ts'
 import type { Reader } from '../reader.ts'
 import type { Window } from '../window.ts'
-import { IN_WINDOW, OURS } from './sql.ts'
+import { answeredBy, IN_WINDOW, OURS } from './sql.ts'
 
 /** A conversation of a page. */
 export interface ChosenConversation {
@@ -27,7 +27,8 @@ export const CORRECTED_DAYS = `
   FROM events
   WHERE ${OURS} AND toDate(ts) >= {from_day:Date} AND toDate(ts) <= {to_day:Date}
   GROUP BY toDate(ts)
-  HAVING min(sign) < 0`
+  HAVING min(sign) < 0
+  ${answeredBy('metrics_daily')}`
 
 // A conversation whose rows of a day all moved away sums to zero there and needs no recount: the page leaves it out by itself.
 export const CORRECTED_CONVERSATIONS = `
@@ -38,6 +39,7 @@ export const CORRECTED_CONVERSATIONS = `
     WHERE ${OURS} AND toDate(ts) IN {days:Array(Date)}
     GROUP BY conversation_id, toDate(ts)
     HAVING min(sign) < 0 AND sum(sign) > 0
+    ${answeredBy('conversations_daily')}
   )`
 
 const FROM_AGGREGATE = (conditions: Conditions): string => `
@@ -46,7 +48,8 @@ const FROM_AGGREGATE = (conditions: Conditions): string => `
     WHERE ${OURS} AND toDate(ts) >= {from_day:Date} AND toDate(ts) < {to_day:Date}
       AND conversation_id NOT IN {corrected:Array(UUID)}${andAll(conditions.sql)}
     GROUP BY conversation_id, toDate(ts)
-    HAVING sum(sign) > 0`
+    HAVING sum(sign) > 0
+    ${answeredBy('conversations_daily')}`
 
 const FROM_ROWS = (conditions: Conditions): string => `
     SELECT conversation_id, max(ts) AS last

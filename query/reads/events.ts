@@ -2,7 +2,7 @@
 import type { EventKind, Source } from '#proto/rows.ts'
 import type { Position } from '../cursor.ts'
 import type { Reader } from '../reader.ts'
-import { OURS, sqlTime } from './sql.ts'
+import { answeredBy, OURS, sqlTime } from './sql.ts'
 
 /** Where an event stands. */
 export interface EventKey {
@@ -75,17 +75,20 @@ export async function readEvents(reader: Reader, keys: readonly EventKey[]): Pro
   return keys.flatMap(key => found.get(identity(key)) ?? [])
 }
 
+// Folded here and not by the store: for a SELECT that groups, the planner tries the aggregates before it comes to the look-up by id.
 export const EVENT_BY_ID = `
-  SELECT event_id, conversation_id, ts
+  SELECT event_id, conversation_id, ts, sign
   FROM events
   WHERE ${OURS} AND event_id = {event:UUID}
-  GROUP BY event_id, conversation_id, ts
-  HAVING sum(sign) > 0
-  ORDER BY ts DESC
-  LIMIT 1`
+  ${answeredBy('ids')}`
 
 /** Where an event stands, whatever its time; undefined when there is none. */
 export async function findEvent(reader: Reader, event: string): Promise<EventKey | undefined> {
-  const rows = await reader.read<EventKey>('event_by_id', EVENT_BY_ID, { event })
-  return rows[0]
+  const rows = await reader.read<EventKey & { readonly sign: number }>('event_by_id', EVENT_BY_ID, { event })
+  const places = Map.groupBy(rows, row => `${row.ts} ${row.conversation_id}`)
+  const standing = [...places].filter(([, its]) => its.reduce((sum, row) => sum + row.sign, 0) > 0)
+  const [, found] = standing.sort(([a], [b]) => (a < b ? 1 : -1))[0] ?? []
+  if (found?.[0] === undefined) return undefined
+  const { event_id, conversation_id, ts } = found[0]
+  return { event_id, conversation_id, ts }
 }

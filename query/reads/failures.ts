@@ -3,7 +3,7 @@
 import type { Conditions } from '../filters.ts'
 import { andAll } from '../filters.ts'
 import type { Parameters, Reader } from '../reader.ts'
-import { IN_WINDOW, OURS } from './sql.ts'
+import { BY_ROWS, IN_WINDOW, OURS } from './sql.ts'
 import { usersOfSql } from './users.ts'
 
 /** Longest message of a group, in characters. */
@@ -36,11 +36,13 @@ const standingSql = (conditions: Conditions): string => `
     FROM events
     WHERE ${OURS} AND ${IN_WINDOW} AND failed = 1${andAll(conditions.sql)}
     GROUP BY name, error_type, message, conversation_id, event_id, ts
-    HAVING sum(sign) > 0`
+    HAVING sum(sign) > 0
+    ${BY_ROWS}`
 
 const FAILED_CONVERSATIONS = `
       SELECT DISTINCT conversation_id FROM events
-      WHERE ${OURS} AND ${IN_WINDOW} AND failed = 1`
+      WHERE ${OURS} AND ${IN_WINDOW} AND failed = 1
+      ${BY_ROWS}`
 
 const FIGURES = `
     toUInt32(count()) AS n, toUInt32(uniqExactIf(user, user != '')) AS people, toUInt32(uniqExact(conversation_id)) AS conversations,

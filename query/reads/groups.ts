@@ -7,7 +7,7 @@ import type { Parameters, Reader } from '../reader.ts'
 import type { Window } from '../window.ts'
 import type { ChosenConversation, Eligible } from './conversation-page.ts'
 import { correctedConversations, eligibleSql } from './conversation-page.ts'
-import { latest, latestEntry, OURS, standing } from './sql.ts'
+import { answeredBy, latest, latestEntry, OURS, standing } from './sql.ts'
 import type { SummaryKeys } from './summary-costs.ts'
 
 /** What is grouped, and by what. */
@@ -78,6 +78,7 @@ const FIGURES = `
         SELECT conversation_id, user_id, sum(sign) AS events FROM events
         WHERE ${OURS} AND conversation_id IN (${KEYED})
         GROUP BY conversation_id, user_id HAVING events > 0
+        ${answeredBy('conversations')}
       )
       GROUP BY conversation_id`
 

@@ -2,7 +2,7 @@
 // day, those of conversations from their captures, which are few.
 import { KEYS_AVAILABLE } from '#proto/dashboard/metadata.ts'
 import type { Parameters, Reader } from '../reader.ts'
-import { OURS, standing } from './sql.ts'
+import { answeredBy, OURS, standing } from './sql.ts'
 
 /** A key. `types` are the letters of its values' types. */
 export interface SeenKey {
@@ -25,7 +25,8 @@ export const EVENT_KEYS = `
             toInt64(sign)), metadata)) AS counts,
       uniqCombinedMap(12)(CAST(metadata, 'Map(String, String)')) AS distincts
     FROM events
-    WHERE ${OURS} AND toDate(ts) >= {from_day:Date}`
+    WHERE ${OURS} AND toDate(ts) >= {from_day:Date}
+    ${answeredBy('keys_daily')}`
 
 const EVENT_KEYS_SHOWN = `
   SELECT substring(entry.1, 2) AS key, arraySort(groupArray(substring(entry.1, 1, 1))) AS types, toUInt32(sum(entry.2)) AS n,

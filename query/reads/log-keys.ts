@@ -7,7 +7,7 @@ import { afterCursor, sliceParameters, sliceSql } from '../page.ts'
 import type { Reader } from '../reader.ts'
 import type { Window } from '../window.ts'
 import type { EventKey } from './events.ts'
-import { hoursBetween, OURS, sqlTime } from './sql.ts'
+import { answeredBy, hoursBetween, OURS, sqlTime } from './sql.ts'
 
 /** Windows up to this long are read as they are. */
 const READ_WHOLE_MS = 2 * 3_600_000
@@ -25,6 +25,7 @@ export const BUCKET_BOUND = `
         AND toStartOfInterval(ts, INTERVAL 15 MINUTE) >= toStartOfInterval({from:DateTime64(9, 'UTC')}, INTERVAL 15 MINUTE)
         AND toStartOfInterval(ts, INTERVAL 15 MINUTE) <= toStartOfInterval({until:DateTime64(9, 'UTC')}, INTERVAL 15 MINUTE)
       GROUP BY bucket
+      ${answeredBy('metrics_15m')}
     )
   )
   WHERE reached >= {wanted:UInt64}
@@ -50,7 +51,8 @@ export const CONVERSATION_BOUNDS = `
   FROM events
   WHERE ${OURS} AND conversation_id = {conversation:UUID}
   GROUP BY conversation_id
-  HAVING sum(sign) > 0`
+  HAVING sum(sign) > 0
+  ${answeredBy('conversations')}`
 
 /** Keys of a page in a window, under conditions, of one conversation or of all. */
 export async function readLogKeys(

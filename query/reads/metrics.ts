@@ -4,8 +4,9 @@ import { averageMs, bucketMs, bucketsAt } from '../latency.ts'
 import type { Parameters, Reader } from '../reader.ts'
 import { daySql } from '../series.ts'
 import type { Window } from '../window.ts'
+import { EVENTS, FAILED, LATENCIES } from './daily.ts'
 import { usersOfSql, WINDOW_CONVERSATIONS } from './users.ts'
-import { EVENTS, FAILED, LATENCIES, windowGroups } from './window-groups.ts'
+import { windowGroups } from './window-groups.ts'
 
 /** What is counted. */
 interface Asked {

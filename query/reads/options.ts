@@ -5,7 +5,7 @@ import type { Window } from '../window.ts'
 import type { Eligible } from './conversation-page.ts'
 import { correctedConversations, eligibleSql } from './conversation-page.ts'
 import { GROUP_KEY, groupValuesSql } from './groups.ts'
-import { IN_WINDOW, latest, OURS, standing } from './sql.ts'
+import { BY_ROWS, IN_WINDOW, latest, OURS, standing } from './sql.ts'
 import { usersOfSql, WINDOW_CONVERSATIONS } from './users.ts'
 
 /** A field of the search and a value of it. */
@@ -61,6 +61,7 @@ const IDENTIFIERS = `
           WHERE ${OURS} AND ${IN_WINDOW} AND session_id != ''
           GROUP BY conversation_id, session_id
           HAVING sum(sign) > 0
+          ${BY_ROWS}
         )
         GROUP BY conversation_id
       ) AS sent USING (conversation_id)

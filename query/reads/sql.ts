@@ -25,6 +25,34 @@ export const RAGGED_DAYS = `${IN_WINDOW}
     AND (ts < {first_end:DateTime64(9, 'UTC')} OR ts >= {last_start:DateTime64(9, 'UTC')})
     AND (toStartOfHour(ts) < {first_end:DateTime64(9, 'UTC')} OR toStartOfHour(ts) >= {last_start:DateTime64(9, 'UTC')})`
 
+/** Projections of `events` and `sessions` that answer questions; `any` lets the planner look through them all. */
+export type Projection =
+  | 'metrics_15m'
+  | 'metrics_daily'
+  | 'names_daily'
+  | 'conversations_daily'
+  | 'conversations'
+  | 'latency_daily'
+  | 'keys_daily'
+  | 'costs'
+  | 'by_user'
+  | 'ids'
+  | 'any'
+
+/**
+ * The end of a SELECT that a projection answers. The planner tries every aggregate of a table on every SELECT that groups, a
+ * millisecond or more each, unless one of that name is there: then it tries only that one. Where that one doesn't fit, rows are read.
+ * A statement in which no SELECT ends like this is planned without projections (see reader.ts).
+ */
+export const answeredBy = (projection: Projection): string =>
+  `SETTINGS preferred_optimize_projection_name = '${projection}'`
+
+/**
+ * The end of a SELECT of instants or values that no projection holds, in a statement of which others are answered by projections: it
+ * names the one that is told soonest not to fit.
+ */
+export const BY_ROWS = `SETTINGS preferred_optimize_projection_name = 'users_daily'`
+
 /** Stream order of session captures: what is greater wins. */
 const CAPTURE_ORDER = '(received_at, origin_sequence, origin_frame, origin_index, origin_partition)'
 

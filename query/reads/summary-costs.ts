@@ -3,7 +3,7 @@ import type { CostMetadata } from '#proto/dashboard/shared.ts'
 import { Present } from '#proto/rows.ts'
 import type { Parameters, Reader } from '../reader.ts'
 import { type CostSums, costOf, requestInput, TIERS } from './costs.ts'
-import { OURS } from './sql.ts'
+import { answeredBy, OURS } from './sql.ts'
 
 /** The bits that the aggregate keeps apart: 0008_costs.sql has the same number. */
 const { inputTokens, outputTokens, cost, costComputed, pricingInvalid } = Present
@@ -33,7 +33,8 @@ export const conversationCostsSql = (conversations: string): string => `
     FROM events
     WHERE ${OURS} AND conversation_id IN (${conversations})
     GROUP BY conversation_id, model, provider, how, repeating, size
-    HAVING events > 0 AND how > 0`
+    HAVING events > 0 AND how > 0
+    ${answeredBy('costs')}`
 
 const summarySql = (keys: string, conversations: string): string => `
   SELECT

@@ -6,9 +6,10 @@ import { bucketsAt } from '../latency.ts'
 import type { Parameters, Reader } from '../reader.ts'
 import type { Series } from '../series.ts'
 import type { Window } from '../window.ts'
-import { IN_WINDOW, OURS } from './sql.ts'
+import { EVENTS, LATENCIES } from './daily.ts'
+import { BY_ROWS, IN_WINDOW, OURS } from './sql.ts'
 import { usersOfSql, WINDOW_CONVERSATIONS } from './users.ts'
-import { EVENTS, LATENCIES, windowGroups } from './window-groups.ts'
+import { windowGroups } from './window-groups.ts'
 
 /** Calls of tools, resources and prompts. */
 export const OF_TOOLS = `kind IN ('tool', 'resource', 'prompt')`
@@ -89,6 +90,7 @@ const peopleSql = (conditions: Conditions): string => `
     WHERE ${OURS} AND ${IN_WINDOW}${andAll(ofTools(conditions).sql)}
     GROUP BY kind, name, conversation_id
     HAVING sum(sign) > 0
+    ${BY_ROWS}
   ) AS calls
   LEFT JOIN (${usersOfSql(WINDOW_CONVERSATIONS)}
   ) AS known USING (conversation_id)

@@ -2,18 +2,20 @@
 import type { Conditions } from '../filters.ts'
 import { andAll, NOTHING } from '../filters.ts'
 import type { Reader } from '../reader.ts'
-import { latest, OURS, standing } from './sql.ts'
+import { answeredBy, latest, OURS, standing } from './sql.ts'
 import type { SummaryKeys } from './summary-costs.ts'
 
 /** Conversations of which any capture names one of `{users:Array(String)}`. */
-export const CAPTURED = `SELECT conversation_id FROM sessions WHERE ${OURS} AND user_id IN {users:Array(String)}`
+export const CAPTURED = `SELECT conversation_id FROM sessions WHERE ${OURS} AND user_id IN {users:Array(String)}
+      ${answeredBy('by_user')}`
 
 /**
  * Conversations with events of one of the users. user_id is a key of the aggregate by conversation, so its signed sum is exact
  * whatever was corrected.
  */
 export const SEEN = `SELECT conversation_id FROM events
-      WHERE ${OURS} AND user_id IN {users:Array(String)} GROUP BY conversation_id, user_id HAVING sum(sign) > 0`
+      WHERE ${OURS} AND user_id IN {users:Array(String)} GROUP BY conversation_id, user_id HAVING sum(sign) > 0
+      ${answeredBy('conversations')}`
 
 /** Conversations that may be of one of the users: captures or events name them. */
 const CANDIDATES = `SELECT conversation_id FROM (${CAPTURED} UNION DISTINCT ${SEEN})`
@@ -36,6 +38,7 @@ export const conversationsOfUsersSql = (conditions: Conditions): string => `
         WHERE ${OURS} AND conversation_id IN (${CANDIDATES})${andAll(conditions.sql)}
         GROUP BY conversation_id, user_id
         HAVING standing > 0
+        ${answeredBy('conversations')}
       )
       GROUP BY conversation_id
     )
@@ -63,6 +66,7 @@ export const usersOfSql = (conversations: string): string => `
         WHERE ${OURS} AND conversation_id IN (${conversations})
         GROUP BY conversation_id, user_id
         HAVING sum(sign) > 0
+        ${answeredBy('conversations')}
       )
       GROUP BY conversation_id
     )
@@ -72,7 +76,8 @@ export const usersOfSql = (conversations: string): string => `
 export const WINDOW_CONVERSATIONS = `
         SELECT conversation_id FROM events
         WHERE ${OURS} AND toDate(ts) >= {from_day:Date} AND toDate(ts) <= {to_day:Date}
-        GROUP BY conversation_id, toDate(ts)`
+        GROUP BY conversation_id, toDate(ts)
+        ${answeredBy('conversations_daily')}`
 
 /** Conversations of one user. */
 export function userCondition(user: string): Conditions {

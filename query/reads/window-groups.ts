@@ -2,13 +2,8 @@
 // its ragged first and last day from rows. A reversed row meets the same conditions as the row it takes back, so sums need no fold.
 import type { Conditions } from '../filters.ts'
 import { andAll } from '../filters.ts'
-import { OURS, RAGGED_DAYS, WHOLE_DAYS } from './sql.ts'
-
-/** Sums that the aggregates by day hold; `n`: events, `us`: whole microseconds of the `timed` ones. */
-export const EVENTS = 'sum(sign) AS n'
-export const FAILED = 'sum(sign * failed) AS failed_n'
-export const LATENCIES = `sum(sign * (duration_ns >= 0)) AS timed,
-      sum(sign * if(duration_ns >= 0, intDiv(duration_ns, 1000), 0)) AS us`
+import { answeredByDay } from './daily.ts'
+import { BY_ROWS, OURS, RAGGED_DAYS, WHOLE_DAYS } from './sql.ts'
 
 /**
  * Rows of `keys` and `sums`; the same keys may come in several rows, so sums are to be added up. `keys` are expressions with their
@@ -21,11 +16,12 @@ export function windowGroups(
 ): string {
   const columns = [...Object.entries(keys).map(([alias, sql]) => (alias === sql ? sql : `${sql} AS ${alias}`)), ...sums]
   const by = Object.values(keys)
-  const part = (days: string): string => `
+  const part = (days: string, how: string): string => `
     SELECT ${columns.join(', ')}
     FROM events
     WHERE ${OURS} AND ${days}${andAll(conditions.sql)}
-    ${by.length > 0 ? `GROUP BY ${by.join(', ')}` : ''}`
-  return `${part(WHOLE_DAYS)}
-    UNION ALL${part(RAGGED_DAYS)}`
+    ${by.length > 0 ? `GROUP BY ${by.join(', ')}` : ''}
+    ${how}`
+  return `${part(WHOLE_DAYS, answeredByDay(by, sums, conditions.sql))}
+    UNION ALL${part(RAGGED_DAYS, BY_ROWS)}`
 }

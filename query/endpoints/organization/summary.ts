@@ -3,7 +3,7 @@ import { OrganizationSummary } from '#proto/dashboard/organization.ts'
 import { isoTime } from '../../answers.ts'
 import { endpoint } from '../../endpoint.ts'
 import type { Reader } from '../../reader.ts'
-import { OURS, sqlTime } from '../../reads/sql.ts'
+import { answeredBy, OURS, sqlTime } from '../../reads/sql.ts'
 
 const BUCKET = 'toStartOfInterval(ts, INTERVAL 15 MINUTE)'
 
@@ -16,6 +16,7 @@ export const EXTENT_SQL = `
     WHERE ${OURS}
     GROUP BY bucket
     HAVING sum(sign) > 0
+    ${answeredBy('metrics_15m')}
   )
   HAVING count() > 0`
 

@@ -4,6 +4,7 @@ import type { Call } from '../../endpoint.ts'
 import { endpoint } from '../../endpoint.ts'
 import type { Conditions } from '../../filters.ts'
 import { agentCondition, allOf, andAll, byKey, listOf, NOTHING, sessionsWith } from '../../filters.ts'
+import { answeredByDay, EVENTS } from '../../reads/daily.ts'
 import { OURS, RAGGED_DAYS, WHOLE_DAYS } from '../../reads/sql.ts'
 import { windowOf } from '../../window.ts'
 import { successCondition } from './filters.ts'
@@ -13,7 +14,8 @@ import { oneKey } from './list.ts'
 export const wholeDaysSql = (conditions: Conditions): string => `
   SELECT sum(sign) AS total
   FROM events
-  WHERE ${OURS} AND ${WHOLE_DAYS}${andAll(conditions.sql)}`
+  WHERE ${OURS} AND ${WHOLE_DAYS}${andAll(conditions.sql)}
+  ${answeredByDay([], [EVENTS], conditions.sql)}`
 
 /** What the window holds of its first and last day, from the rows. */
 const raggedDaysSql = (conditions: Conditions): string => `

@@ -6,7 +6,7 @@ import type { Call } from '../../endpoint.ts'
 import { endpoint } from '../../endpoint.ts'
 import type { Conditions } from '../../filters.ts'
 import { andAll, eventConditions } from '../../filters.ts'
-import { IN_WINDOW, OURS } from '../../reads/sql.ts'
+import { BY_ROWS, IN_WINDOW, OURS } from '../../reads/sql.ts'
 import { usersOfSql, WINDOW_CONVERSATIONS } from '../../reads/users.ts'
 import type { Window } from '../../window.ts'
 import { windowBefore, windowOf } from '../../window.ts'
@@ -27,7 +27,8 @@ const inputs = (conditions: Conditions): string => `
     FROM events
     WHERE ${OURS} AND ${IN_WINDOW} AND kind = 'agent' AND bitAnd(present, ${Present.input}) > 0${andAll(conditions.sql)}
     GROUP BY event_id, conversation_id, ts, input_preview
-    HAVING sum(sign) > 0`
+    HAVING sum(sign) > 0
+    ${BY_ROWS}`
 
 const termsSql = (conditions: Conditions): string => `
   SELECT

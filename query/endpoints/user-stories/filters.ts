@@ -13,7 +13,7 @@ import {
   metadataConditions,
   NOTHING,
 } from '../../filters.ts'
-import { IN_WINDOW, OURS } from '../../reads/sql.ts'
+import { BY_ROWS, IN_WINDOW, OURS } from '../../reads/sql.ts'
 import { emailCondition, userCondition } from '../../reads/users.ts'
 
 /** Nothing can meet it. */
@@ -41,7 +41,8 @@ function withEvent(condition: string): string {
   return `conversation_id IN (
         SELECT conversation_id FROM events
         WHERE ${OURS} AND ${IN_WINDOW} AND (${condition})
-        GROUP BY conversation_id HAVING sum(sign) > 0)`
+        GROUP BY conversation_id HAVING sum(sign) > 0
+        ${BY_ROWS})`
 }
 
 function searchCondition(request: UserStoriesRequest, organization: string): Conditions {
