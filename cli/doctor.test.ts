@@ -48,7 +48,16 @@ t.test('what is wrong is said with what to do about it', async t => {
   })
   const { disk: _disk, ...others } = states
   t.strictSame(others, {
-    ...{ settings: 'ok', nats: 'ok', clickhouse: 'ok', clocks: 'ok', schema: 'ok', parts: 'ok', streams: 'ok' },
+    ...{
+      settings: 'ok',
+      nats: 'ok',
+      clickhouse: 'ok',
+      clocks: 'ok',
+      schema: 'ok',
+      parts: 'ok',
+      'broken parts': 'ok',
+      streams: 'ok',
+    },
     ...{ owners: 'ok', lag: 'ok', 'dead letters': 'ok', numbers: 'warn', ledger: 'ok' },
   })
   t.match((await doctor()).out, /ok {4}schema: \d+ migrations/)

@@ -97,5 +97,18 @@ async function parts({ store }: Patient): Promise<Finding> {
   return finding('parts', stateOf(most > PARTS_FAIL, most > PARTS_WARN), said, fix)
 }
 
+/** The engine puts aside what it cannot read at a start; rows that were in it and in no other part are gone from the store. */
+async function brokenParts({ store }: Patient): Promise<Finding> {
+  const rows = await store.read<{ table: string; n: string }>(
+    `SELECT table, toString(count()) AS n FROM system.detached_parts
+     WHERE database = {database:String} AND startsWith(reason, 'broken') GROUP BY table ORDER BY table`,
+    { parameters: { database: store.database } },
+  )
+  const said = rows.length === 0 ? 'none' : rows.map(({ table, n }) => `${n} of ${table}`).join(', ')
+  const fix =
+    'parley verify --ledger says whether rows are missing; a backup has them, and ClickHouse may be able to attach the parts again'
+  return finding('broken parts', stateOf(rows.length > 0, false), said, fix)
+}
+
 /** In the order in which they are told. */
-export const engines = [natsVersion, clickhouseVersion, clocks, schema, disk, parts] as const
+export const engines = [natsVersion, clickhouseVersion, clocks, schema, disk, parts, brokenParts] as const

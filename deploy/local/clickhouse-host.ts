@@ -1,16 +1,20 @@
-// The process of the embedded ClickHouse: loads the engine's library, runs it with the configuration file of its first argument,
-// and ends on SIGTERM or when its starter is gone. The engine serves ClickHouse's own HTTP protocol.
+// The process of the embedded ClickHouse: loads the engine's library, runs it over a data folder with a configuration file, and ends on
+// SIGTERM, when its starter is gone, or before the disk is full. The engine serves ClickHouse's own HTTP protocol.
 //
 // libchdb is `clickhouse local` as a library. Its query starts the HTTP listener and then never ends, which keeps it serving.
 import { createRequire } from 'node:module'
+import { dirname } from 'node:path'
 import { DataType, load, open } from 'ffi-rs'
+import { watchSpace } from './disk-space.ts'
 
 const require = createRequire(import.meta.url)
 const { libchdbPath } = require('chdb/libchdb') as { libchdbPath: (options: { env: object }) => string }
 
-const [dataDir, configFile, port] = process.argv.slice(2)
-if (dataDir === undefined || configFile === undefined || port === undefined) {
-  throw new Error('usage: clickhouse-host.ts <data folder> <configuration file> <port>')
+const [dataDir, configFile, port, stopBytes] = process.argv.slice(2)
+if (dataDir === undefined || configFile === undefined || port === undefined || stopBytes === undefined) {
+  throw new Error(
+    'usage: clickhouse-host.ts <data folder> <configuration file> <port> <bytes of the disk that have to be free>',
+  )
 }
 
 /** Asleep nearly always; one row a wake-up, and no look at the progress in between (by default ten a second). */
@@ -24,6 +28,12 @@ open({ library: 'chdb', path: libchdbPath({ env: {} }) })
 const end = (): void => {
   process.kill(process.pid, 'SIGKILL')
 }
+// A write that finds no room is taken for written by this engine (26.7): whatever it answered afterwards would be lost.
+const tooFull = (free: number): void => {
+  console.error(`the engine is ended: ${dataDir} has only ${free} bytes free, and a full disk would cost rows`)
+  end()
+}
+watchSpace({ path: dirname(dataDir), leastBytes: Number(stopBytes), onShort: tooFull })
 process.on('SIGTERM', end)
 process.on('SIGINT', end)
 if (process.send) process.on('disconnect', end)

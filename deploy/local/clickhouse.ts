@@ -4,9 +4,11 @@ import { chmod, mkdir, rm, writeFile } from 'node:fs/promises'
 import { request } from 'node:http'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { ParleyError } from '#proto/errors.ts'
 import { HEADER_SETTING, READER_PROFILE, SQL_PROFILE, type WallNames } from '#store/wall/profiles.ts'
 import { ROW_FILTER, viewsDatabase, WALLED_TABLES } from '#store/wall/tables.ts'
 import { rotateLog, startChild } from './child.ts'
+import { roomOf, spaceOf } from './disk-space.ts'
 import type { Engine } from './nats.ts'
 import { engineOf, waitUntilReady } from './nats.ts'
 import { freePort } from './ports.ts'
@@ -55,17 +57,26 @@ export async function startClickHouse(options: ClickHouseOptions): Promise<Click
   const logFile = join(dir, 'clickhouse.log')
   const configFile = join(dir, 'config.xml')
   await mkdir(dir, { recursive: true, mode: 0o700 })
+  const { free, size } = spaceOf(dir)
+  const { keepBytes, stopBytes } = roomOf(size)
+  if (free < keepBytes) {
+    const [has, needs] = [free, keepBytes].map(bytes => `${Math.floor(bytes / 1024 / 1024)} MiB`)
+    throw new ParleyError(
+      'RUN_ENGINE_FAILED',
+      `ClickHouse is not started: ${dir} has ${has} free, and ${needs} are left alone`,
+    )
+  }
   const usersFile = join(dir, 'users.xml')
   // The passwords of the wall are made from the first, so that they last as long.
   const derived = (name: string): string => createHash('sha256').update(`${name}:${password}`).digest('hex')
   const login = (name: string): EngineUser => ({ name, password: name === USER ? password : derived(name) })
   const [owner, reader, sql] = [login(USER), login(WALL_NAMES.reader), login(WALL_NAMES.sql)]
   await writePrivate(usersFile, usersXml({ owner, reader, sql }, databases, settings))
-  await writePrivate(configFile, configXml(dir, [owner, reader, sql]))
+  await writePrivate(configFile, configXml(dir, keepBytes, [owner, reader, sql]))
   rotateLog(logFile, LOG_MAX_BYTES)
   const child = startChild({
     command: process.execPath,
-    args: [HOST, join(dir, 'data'), configFile, String(port)],
+    args: [HOST, join(dir, 'data'), configFile, String(port), String(stopBytes)],
     env: {},
     cwd: dir,
     output: { file: logFile },
@@ -164,7 +175,7 @@ const filtersXml = (databases: readonly string[]): string => {
  * Query logs are off (not configured); the engine's own log is bounded. Intervals are long because an idle engine should cost
  * next to nothing; caches are small and memory is limited because it shares its machine.
  */
-function configXml(dir: string, users: readonly EngineUser[]): string {
+function configXml(dir: string, keepBytes: number, users: readonly EngineUser[]): string {
   const handlers = users.map(
     ({ name, password }) => `    <rule>
       <headers>
@@ -188,6 +199,7 @@ function configXml(dir: string, users: readonly EngineUser[]): string {
   <asynchronous_metrics_update_period_s>60</asynchronous_metrics_update_period_s>
   <background_schedule_pool_size>16</background_schedule_pool_size>
   <memory_worker_period_ms>1000</memory_worker_period_ms>
+  <storage_configuration><disks><default><keep_free_space_bytes>${keepBytes}</keep_free_space_bytes></default></disks></storage_configuration>
   <mark_cache_size>${64 * 1024 * 1024}</mark_cache_size>
   <primary_index_cache_size>${64 * 1024 * 1024}</primary_index_cache_size>
   <http_handlers>

@@ -31,6 +31,8 @@ export interface Tally {
   /** No answer, and answers that say no. Requests that were no use to anybody don't count here. */
   unanswered: number
   refused: number
+  /** How often each answer came that was not 2xx, and each reason why none did. */
+  readonly failures: Map<string, number>
 }
 
 export interface ClientsOptions {
@@ -161,11 +163,18 @@ export class Clients {
     const sentAt = performance.now()
     const answer = await this.#send(sending.post, far)
     const accepted = answer.status >= 200 && answer.status < 300
-    const tally = (this.tallies[fault] ??= { requests: 0, accepted: 0, unanswered: 0, refused: 0 })
+    const tally = (this.tallies[fault] ??= {
+      ...{ requests: 0, accepted: 0, unanswered: 0, refused: 0 },
+      failures: new Map(),
+    })
     tally.requests++
     if (accepted) tally.accepted++
     else if (answer.status === 0) tally.unanswered++
     else tally.refused++
+    if (!accepted) {
+      const refusal = answer.status === 404 ? this.#refusalOf(sending) : saidBy(answer)
+      tally.failures.set(refusal, (tally.failures.get(refusal) ?? 0) + 1)
+    }
     const fate = fateOf(answer.status)
     for (const { space, n } of sending.things) {
       const known = space.fate(n)
@@ -183,6 +192,14 @@ export class Clients {
     return answer
   }
 
+  /** Why a session was not known: what its sender went on with was not acknowledged, or the system has forgotten it. */
+  #refusalOf({ things: [first] }: Sending): string {
+    const { sessions } = this.#options.oracle
+    if (first === undefined || first.space === sessions) return '404'
+    const acknowledged = sessions.fate(first.space.group(first.n)) === Fate.acknowledged
+    return acknowledged ? '404 for an acknowledged session' : '404 for a session that was not acknowledged'
+  }
+
   async #bad(job: Extract<Job, { kind: 'bad' }>, far: number): Promise<void> {
     const { status } = await this.#send(job.post, far)
     this.#options.oracle.bad++
@@ -194,11 +211,13 @@ export class Clients {
     this.#open++
     const answer = await ((post.path === '/v1/traces' ? otlp : rest)[far] as Client)(post)
     this.#open--
-    const said = answer.why || String(answer.status)
+    const said = saidBy(answer)
     this.answers.set(said, (this.answers.get(said) ?? 0) + 1)
     return answer
   }
 }
+
+const saidBy = (answer: Answer): string => answer.why || String(answer.status)
 
 /** A 5xx says that the sender may try again, not that nothing was stored: an envelope may have been taken without an answer. */
 function fateOf(status: number): Fate {

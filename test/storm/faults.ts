@@ -83,6 +83,8 @@ export function kindsOf(target: Target): FaultKind[] {
       ...noDisk,
       happen: async random => {
         if (typeof disks === 'string') return
+        // The engine ends itself before its disk is full, and comes back when there is room.
+        for (const victim of target.fleet.victims('clickhouse')) victim.mayEnd()
         await disks.clickhouse.fill({ bytes: 0 })
         await delay(timeOf(random))
         await disks.clickhouse.empty()

@@ -19,9 +19,11 @@ print(
 for (const name of targets) {
   const dir = await mkdtemp(join(tmpdir(), 'parley-storm-'))
   const say = (line: string): void => print(`${name}: ${line}`)
-  const target = await (name === 'parley' ? startParley : startOrdinary)({ dir, tag, disks, say, keep: options.keep })
-  const end = (): void => void target.stop().finally(() => process.exit(130))
+  const target = await (name === 'parley' ? startParley : startOrdinary)({ dir, tag, disks, say })
+  const end = (): void => void target.stop(options.keep).finally(() => process.exit(130))
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, end)
+  // What is wrong can be looked at afterwards, and so can what was never at rest.
+  let keep = true
   try {
     const { text, verdict } = report(await runStorm(target, options, say))
     print(`\n${text}\n`)
@@ -29,9 +31,10 @@ for (const name of targets) {
     const wrong = total.lost + total.doubled + total.strange + failedChecks.length + verdict.rollingFailures
     // What the ordinary design loses is what it is asked for.
     if (wrong > 0 && name === 'parley') process.exitCode = 1
+    else keep = options.keep
   } finally {
-    await target.stop()
-    if (options.keep) print(`data and logs of ${name} are in ${dir}`)
+    await target.stop(keep)
+    if (keep) print(`data and logs of ${name} are in ${dir}`)
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.removeListener(signal, end)
   }
 }

@@ -26,7 +26,7 @@ export const USAGE = `npm run storm -- [options]
   --seed N       repeats a run: the same payloads, faults and victims in the same order
   --kinds A,B    only kinds whose names hold one of these words, e.g. --kinds kill,rolling
   --target T     parley (default), ordinary, or both one after the other
-  --keep         leaves data and logs where they are and says where
+  --keep         leaves data and logs where they are and says where; a run that finds something wrong does so by itself
   --no-disks     no small disks, so none is filled`
 
 /** Reads the arguments. @throws with the usage when they are not understood. */

@@ -103,12 +103,12 @@ export async function startOrdinary(options: TargetOptions): Promise<Target> {
         await store.close()
       }
     },
-    stop: async () => {
+    stop: async keep => {
       for (const client of [near, far, otlpNear, otlpFar]) client.close()
       await Promise.all(front.map(proxy => proxy.close()))
       await fleet.stop()
-      await engines.close()
-      if (!options.keep) await rm(dir, { recursive: true, force: true })
+      await engines.close(keep)
+      if (!keep) await rm(dir, { recursive: true, force: true })
     },
   }
 }

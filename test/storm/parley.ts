@@ -47,8 +47,6 @@ export interface TargetOptions {
   readonly dir: string
   readonly tag: number
   readonly disks: boolean
-  /** Data and logs stay behind. */
-  readonly keep: boolean
   readonly say: (line: string) => void
   /** Added to the environment of every part. */
   readonly env?: Readonly<Record<string, string>>
@@ -69,7 +67,7 @@ export interface Engines {
   readonly proxies: Pick<Proxies, 'nats' | 'clickhouse'>
   readonly disks: Target['disks']
   /** Connection, proxies and disks; the processes are the fleet's. */
-  close(): Promise<void>
+  close(keep: boolean): Promise<void>
 }
 
 /** Starts NATS and ClickHouse, each with a proxy in front and on a disk of its own where that can be had. */
@@ -114,11 +112,10 @@ export async function startEngines(options: TargetOptions, databases: readonly s
     },
     proxies: { nats: [proxies.nats], clickhouse: [proxies.clickhouse] },
     disks,
-    close: async () => {
+    close: async keep => {
       await nc.close()
       await Promise.all([proxies.nats.close(), proxies.clickhouse.close()])
-      if (typeof disks !== 'string' && !options.keep)
-        await Promise.all([disks.data.unmount(), disks.clickhouse.unmount()])
+      if (typeof disks !== 'string' && !keep) await Promise.all([disks.data.unmount(), disks.clickhouse.unmount()])
     },
   }
 }
@@ -241,14 +238,14 @@ export async function startParley(options: TargetOptions): Promise<Target> {
         await store.close()
       }
     },
-    stop: async () => {
+    stop: async keep => {
       guard?.stop()
       for (const client of clients) client.close()
       await Promise.all(front.map(proxy => proxy.close()))
       await patient.close()
       await fleet.stop()
-      await engines.close()
-      if (!options.keep) await rm(dir, { recursive: true, force: true })
+      await engines.close(keep)
+      if (!keep) await rm(dir, { recursive: true, force: true })
     },
   }
 }

@@ -13,6 +13,8 @@ export interface Victim {
   /** True while it runs and has said that it works. */
   up(): boolean
   signal(signal: NodeJS.Signals): void
+  /** It may end by itself from now on, once: what is done to it is meant to have that effect. */
+  mayEnd(): void
   /** Counts the starts: another number is another process. */
   starts(): number
 }
@@ -66,6 +68,9 @@ export function createFleet(say: (line: string) => void): Fleet {
         signal: signal => {
           if (signal === 'SIGKILL' || signal === 'SIGTERM') asked = true
           current?.kill(signal)
+        },
+        mayEnd: () => {
+          asked = true
         },
         starts: () => starts,
         stop: () => supervised.stop(10_000),

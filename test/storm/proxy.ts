@@ -29,17 +29,21 @@ export async function startProxy(target: number): Promise<Proxy> {
   }
   const pump = (from: Socket, to: Socket, pair: Pair): void => {
     let last = Promise.resolve()
+    /** Pieces that wait for their time: whatever comes meanwhile has to wait behind them, also when the weather is fair again. */
+    let waiting = 0
     from.on('data', (chunk: Buffer) => {
-      if (weather === 'fair' && delayMs === 0) {
+      if (weather === 'fair' && waiting === 0) {
         if (!to.write(chunk)) from.pause()
         return
       }
       from.pause()
-      last = last.then(() => later(chunk))
+      waiting++
+      last = last.then(() => later(chunk, delayMs))
     })
-    const later = async (chunk: Buffer): Promise<void> => {
-      if (delayMs > 0) await new Promise(resolve => setTimeout(resolve, delayMs))
+    const later = async (chunk: Buffer, ms: number): Promise<void> => {
+      if (ms > 0) await new Promise(resolve => setTimeout(resolve, ms))
       if (!to.destroyed) to.write(chunk)
+      waiting--
       if (weather !== 'held') from.resume()
     }
     to.on('drain', () => {

@@ -100,15 +100,21 @@ function secondsOf(happened: readonly Happened[], what: 'answeredMs' | 'storedMs
   return `${show(percentile(known, 50))}; ${show(Math.max(...known))}`
 }
 
+const listed = (answers: ReadonlyMap<string, number> = new Map()): string =>
+  [...answers]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([said, n]) => `${said}: ${n}`)
+    .join(' · ') || 'none'
+
 function summaryOf(
   { target, oracle, chaos, clients, missing, stormS, drainS, compareS }: StormResult,
   verdict: Verdict,
 ): string {
   const { total, failedChecks, rollingFailures } = verdict
-  const answers = [...clients.answers].sort(([a], [b]) => (a < b ? -1 : 1)).map(([said, n]) => `${said}: ${n}`)
   return [
     `${target}: ${oracle.acknowledged} events acknowledged in ${stormS.toFixed(0)} s with ${chaos.happened.length} faults of ${chaos.kinds.length} kinds;`,
-    `at rest after ${drainS.toFixed(1)} s, compared in ${compareS.toFixed(1)} s; answers ${answers.join(' · ')};`,
+    `at rest after ${drainS.toFixed(1)} s, compared in ${compareS.toFixed(1)} s; answers ${listed(clients.answers)};`,
+    `failed between faults: ${listed(clients.tallies[0]?.failures)};`,
     `${oracle.denied} events refused although their session was acknowledged; failed in rolling restarts: ${rollingFailures};`,
     `left out: ${missing.length === 0 ? 'nothing' : missing.join('; ')}.`,
     `**lost ${total.lost}, doubled ${total.doubled}, strange ${total.strange}; ${failedChecks.length} comparisons not equal**`,

@@ -90,8 +90,8 @@ t.test('a short storm', async t => {
     PARLEY_STOP_MS: '60000',
     PARLEY_LOG_LEVEL: 'warn',
   }
-  const target = await startParley({ dir, tag: SEED, disks: false, keep: false, say, env })
-  t.teardown(() => target.stop())
+  const target = await startParley({ dir, tag: SEED, disks: false, say, env })
+  t.teardown(() => target.stop(false))
   const result = await runStorm(target, { ...options, targets: ['parley'], keep: false, disks: false }, say)
   const { text, verdict } = report(result)
   for (const line of text.split('\n')) t.comment(line)

@@ -36,5 +36,6 @@ export interface Target {
   stored(upTo: readonly number[]): Promise<boolean>
   /** Enters every row of the store into the oracle, and compares all that is derived. The system is quiet. */
   compare(oracle: Oracle): Promise<readonly Check[]>
-  stop(): Promise<void>
+  /** Ends every process; `keep` leaves data and logs behind. */
+  stop(keep: boolean): Promise<void>
 }
