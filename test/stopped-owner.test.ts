@@ -19,7 +19,7 @@ const PARTITIONS = 6
 const TAKEOVER_MS = 10_000
 const EVENTS_AN_ENVELOPE = 5
 /** Between the envelopes of a partition. */
-const PAUSE_MS = scaled({ sample: 160, full: 40 })
+const PAUSE_MS = scaled({ sample: 1_000, full: 40 })
 
 /** Where the stopped ones stand: before an insert leaves, when the guard of the lease has let it pass; and after it has left. */
 const STOPS: readonly Step[] = [

@@ -50,6 +50,8 @@ export interface TargetOptions {
   readonly say: (line: string) => void
   /** Added to the environment of every part. */
   readonly env?: Readonly<Record<string, string>>
+  /** Of the store's queries; left out: those that users have. */
+  readonly settings?: Readonly<Record<string, number>>
 }
 
 /** Engines behind proxies, and what was learnt when they were laid out. */
@@ -72,7 +74,7 @@ export interface Engines {
 
 /** Starts NATS and ClickHouse, each with a proxy in front and on a disk of its own where that can be had. */
 export async function startEngines(options: TargetOptions, databases: readonly string[]): Promise<Engines> {
-  const { dir, say } = options
+  const { dir, say, settings = {} } = options
   const fleet = createFleet(say)
   const disks = options.disks ? await mountDisks(dir) : 'not asked for'
   const nats = { dir: join(dir, 'nats'), port: await freePort(), password: randomBytes(16).toString('hex') }
@@ -88,7 +90,13 @@ export async function startEngines(options: TargetOptions, databases: readonly s
       urls.nats = (await startNats({ ...nats, ...fixed, onSpawn })).url
     }),
     fleet.keep('clickhouse', 'clickhouse', async onSpawn => {
-      const { url, readerUrl, sqlUrl } = await startClickHouse({ ...clickhouse, ...fixed, databases, onSpawn })
+      const { url, readerUrl, sqlUrl } = await startClickHouse({
+        ...clickhouse,
+        ...fixed,
+        databases,
+        settings,
+        onSpawn,
+      })
       Object.assign(urls, { clickhouse: url, reader: readerUrl, sql: sqlUrl })
     }),
   ])

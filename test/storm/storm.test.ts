@@ -2,7 +2,9 @@
 // rows, aggregates, block records and answers. The counting itself is tried before: an oracle that sees nothing proves nothing.
 import { createServer } from 'node:net'
 import t from 'tap'
+import { UNCOMPILED } from '#test/engines.ts'
 import { tempDir } from '#test/rig.ts'
+import { scaled } from '#test/scale.ts'
 import { createClient } from './http.ts'
 import { IdKind, uuidOf } from './ids.ts'
 import { Fate, judge, noCount, Space } from './oracle.ts'
@@ -16,6 +18,9 @@ const KINDS = [
   ...['kill receiver', 'kill processor', 'kill nats', 'kill clickhouse'],
   ...['stop nats', 'cut clients', 'full stream', 'restart processor'],
 ]
+
+/** Acknowledged beside the faults, in some ten seconds. */
+const EVENTS = scaled({ sample: 800, full: 2_000 })
 
 t.setTimeout(1_100_000)
 
@@ -81,7 +86,7 @@ t.test('the proxy passes bytes on, holds them and cuts', async t => {
 t.test('a short storm', async t => {
   const dir = await tempDir(t)
   const say = (line: string): void => t.comment(line)
-  const options = { seed: SEED, events: 2_000, faults: KINDS.length, rate: 200, kinds: KINDS, tag: SEED }
+  const options = { seed: SEED, events: EVENTS, faults: KINDS.length, rate: EVENTS / 10, kinds: KINDS, tag: SEED }
   // Senders are not told no because the machine paused.
   const env = {
     PARLEY_PARSE_THREADS: '1',
@@ -90,7 +95,7 @@ t.test('a short storm', async t => {
     PARLEY_STOP_MS: '60000',
     PARLEY_LOG_LEVEL: 'warn',
   }
-  const target = await startParley({ dir, tag: SEED, disks: false, say, env })
+  const target = await startParley({ dir, tag: SEED, disks: false, say, env, settings: UNCOMPILED })
   t.teardown(() => target.stop(false))
   const result = await runStorm(target, { ...options, targets: ['parley'], keep: false, disks: false }, say)
   const { text, verdict } = report(result)
