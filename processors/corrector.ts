@@ -11,12 +11,13 @@ import type { PartitionContext } from './context.ts'
 import { Lost, Stopped } from './cursor.ts'
 import type { Fence } from './fence.ts'
 import { queryIdOf } from './insert.ts'
-import { copy, leftOf, settledCondition, stagedPairs } from './moves.ts'
+import { settledCondition } from './moves.ts'
 import { Backoff, Outage, sleep } from './outage.ts'
 import { repriced } from './parsers/reprice.ts'
 import { persevere } from './persevere.ts'
 import { openReading } from './readings.ts'
 import { type CostChange, type PageScope, readPage, stageCosts } from './reprice.ts'
+import { copy, leftOf, stagedPairs } from './staged.ts'
 
 /** A request is heard when it is made, unless the connection was away at that moment. */
 const LOOK_MS = 30_000
@@ -194,7 +195,7 @@ export class Corrector {
       this.#check()
       await lease.fresh(signal)
       const { standing, token } = this.#fence
-      await copy(store, { partition, move, standing, queryId: queryIdOf(store, token), first: false })
+      await copy(store, { partition, move, standing, queryId: queryIdOf(store, token) })
     }
     shared.metrics.corrected.inc(changes.length)
   }

@@ -7,33 +7,12 @@ import { NIL_UUID } from '#proto/ids.ts'
 import type { BlockTable } from '#proto/rows.ts'
 import type { Store } from '#store/client.ts'
 import { BODY_FORMAT, unfitReason } from './encoder.ts'
+import { ONE_BLOCK, PINNED, ROWS } from './engine-settings.ts'
 import type { Counted, Scope } from './protocol.ts'
 
-const ABOVE_ANY_BLOCK = 1_000_000_000
 /** The engine gives up before the client does, so that a timed-out insert is seldom still running. */
 const EXECUTION_MAX_S = 30
 export const REQUEST_TIMEOUT_MS = 45_000
-
-/** Everything that decides how an insert is cut into parts and deduplicated is pinned: one INSERT makes one part. */
-const PINNED = {
-  async_insert: 0,
-  insert_deduplicate: 1,
-  deduplicate_blocks_in_dependent_materialized_views: 1,
-  max_insert_threads: '1',
-  max_insert_block_size: String(ABOVE_ANY_BLOCK),
-  min_insert_block_size_rows: String(ABOVE_ANY_BLOCK),
-  min_insert_block_size_bytes: String(64 * 1024 * ABOVE_ANY_BLOCK),
-  input_format_parallel_parsing: 0,
-  // A column that the table lacks is a mistake of ours to be told of, not data to be dropped.
-  input_format_skip_unknown_fields: 0,
-  // Searching texts is left to merges: an insert that builds this index costs four times as much.
-  exclude_materialize_skip_indexes_on_insert: 'words',
-  // Rows are counted by what was sent.
-  optimize_on_insert: 0,
-} as const satisfies ClickHouseSettings
-
-/** For an INSERT … SELECT: all of it is one block, so that what goes to one part is there as a whole or not at all. */
-export const ONE_BLOCK = { ...PINNED, max_threads: 1, max_block_size: String(ABOVE_ANY_BLOCK) } as const
 
 /** Names the pinned settings in a recipe: a build that inserts differently must not retry blindly. */
 export const SETTINGS_HASH = hash('sha1', JSON.stringify([PINNED, BODY_FORMAT]), 'hex').slice(0, 12)
@@ -175,6 +154,7 @@ export async function countRows(store: Store, table: BlockTable, range: RowRange
   const rows = await store.read<{ total: string; exact: string; parts: string[] }>(
     `SELECT sum(s) AS total, countIf(s = 1) AS exact, arraySort(groupUniqArrayArrayIf(p, s != 0)) AS parts FROM
        (SELECT ${signed} AS s, groupUniqArray(_part) AS p FROM ${table} WHERE ${conditionOf(table, range)} GROUP BY ${table === 'events' ? WRITING : POSITION})`,
+    { settings: ROWS },
   )
   return { total: Number(rows[0]?.total ?? 0), exact: Number(rows[0]?.exact ?? 0), parts: rows[0]?.parts ?? [] }
 }

@@ -19,6 +19,8 @@ export interface LooseUnits {
   /** Their stand-ins, 16 bytes each. */
   readonly standIns: Uint8Array
   readonly sequences: Float64Array
+  /** In which hours, since 1970, their rows stand. */
+  readonly hours: Uint32Array
   /** 1 = nothing else hangs on the stand-in, so that the span may be written at home at once. */
   readonly free: Uint8Array
 }
@@ -31,6 +33,14 @@ export interface Placement {
 }
 
 const ID_BYTES = 16
+
+const HOUR_MS = 3_600_000
+
+/** The hour of an instant, counted from 1970. */
+export const hourAt = (ms: number): number => Math.floor(ms / HOUR_MS)
+
+/** The hour of a row's time, which is text as `sqlNanos` writes it. */
+export const hourIn = (ts: string): number => hourAt(Date.parse(`${ts.slice(0, 10)}T${ts.slice(11, 13)}:00:00Z`))
 
 /** A stand-in's name in memory. */
 export const keyOf = (id: string): string => uuidBytes(id).toString('latin1')
@@ -47,6 +57,7 @@ export function keysOf({ standIns }: LooseUnits): string[] {
 export function looseOf(units: Units): { readonly asked: LooseUnits; readonly ordinals: Uint32Array } {
   const ordinals: number[] = []
   const free: number[] = []
+  const hours: number[] = []
   let standIns = new Uint8Array(64 * ID_BYTES)
   for (let ordinal = 0; ordinal < units.length; ordinal++) {
     const placed = units.rowsAt(ordinal)
@@ -57,16 +68,23 @@ export function looseOf(units: Units): { readonly asked: LooseUnits; readonly or
       const { units: packed, at: unit } = placed.packed
       if (!packed.putStandIn(unit, standIns, at)) continue
       free.push(packed.isCaptured(unit) ? 0 : 1)
+      hours.push(packed.hourOf(unit))
     } else {
       const [event] = placed.unit.events
       if (event === undefined || event.provisional !== 1) continue
       standIns.set(uuidBytes(event.conversation_id), at)
       free.push(placed.unit.sessions.length > 0 ? 0 : 1)
+      hours.push(hourIn(event.ts))
     }
     ordinals.push(ordinal)
   }
   const sequences = Float64Array.from(ordinals, ordinal => units.sequences[ordinal] as number)
-  const asked = { standIns: standIns.slice(0, ordinals.length * ID_BYTES), sequences, free: Uint8Array.from(free) }
+  const asked = {
+    standIns: standIns.slice(0, ordinals.length * ID_BYTES),
+    sequences,
+    hours: Uint32Array.from(hours),
+    free: Uint8Array.from(free),
+  }
   return { asked, ordinals: Uint32Array.from(ordinals) }
 }
 

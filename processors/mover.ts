@@ -1,9 +1,10 @@
 // The owner's look at finished ranges, of all partitions: when a link or a span without a conversation of its own has been stored,
-// rows of this partition may have to go home. What is looked at, and the move that is under way, stand in one key, written by
-// compare-and-set; looking twice does no harm.
+// rows of this partition may have to go home. Up to where it has looked stands in a key, written by compare-and-set; looking twice
+// does no harm, and so a move that was cut short is found by looking again.
 import { randomUUID } from 'node:crypto'
 import { movesKeyOf } from '#proto/streams.ts'
 import type { BlockRecord } from './blocks.ts'
+import { capturedOf, copyCaptures, dropCaptures } from './captures.ts'
 import type { PartitionContext } from './context.ts'
 import { insist } from './context.ts'
 import { compareAndSet, Stopped } from './cursor.ts'
@@ -11,26 +12,24 @@ import type { Fence } from './fence.ts'
 import { type FinishedRanges, followFinished, type PlacedRecord } from './finished-ranges.ts'
 import { queryIdOf } from './insert.ts'
 import {
-  boundsOf,
-  copy,
-  copyCaptures,
   countLost,
-  dropCaptures,
+  type Hours,
+  hoursOf,
   type LinkedTrace,
   type Lost,
-  leftOf,
   linkedTraces,
   MOVE_ROWS,
+  moveHome,
   olderTraces,
   type Positions,
   positionsOf,
   type Slice,
   settledCondition,
-  stage,
-  stagedPairs,
 } from './moves.ts'
 import { Outage, sleep } from './outage.ts'
 import { persevere } from './persevere.ts'
+import type { Begin } from './placing.ts'
+import { copy, leftOf } from './staged.ts'
 
 /** What stands in the partition's key. */
 export interface MoverState {
@@ -38,22 +37,26 @@ export interface MoverState {
   readonly owner: string
   /** Every record up to here was looked at. */
   readonly at: number
-  /** Pairs that are staged whole, and may be in `events` in part. */
+  /**
+   * A move is under way, so that what rewrites rows from elsewhere waits. With pairs, of a build that staged them: they stand whole in
+   * `corrections`, and may be in `events` in part.
+   */
   readonly move: { readonly id: string; readonly pairs: number } | null
 }
 
-/** Between two rounds: what is revealed meanwhile moves together. */
+/** Between two rounds as long as the last one took, up to this: what is revealed meanwhile moves together. */
 const ROUND_MS = 300
-/** Looks for the end of a range whose record is there already. */
-const LOOK_MS = 50
+/** Until a range whose record is there already has been told to the cursor. */
+const LOOK_MS = 20
 const IDLE_MS = 5_000
 /** Spans and links that one round looks at. */
 const ROUND_UNITS = 200_000
 const ROUND_RECORDS = 2_000
 /** Positions that one slice of traces spans, at least. */
 const NEAR = 1_000
-/** Traces and conversations that one statement names. */
+/** Traces and conversations that one statement names, and of sessions so many characters as one of them. */
 const SLICE_NAMES = 50_000
+const NAME_CHARS = 32
 /** Records without anything to do are passed in memory, and told now and then. */
 const TELL_RECORDS = 2_000
 
@@ -81,14 +84,22 @@ export class Mover {
     while (!this.#context.draining()) {
       this.#check()
       const round = this.#next(finished)
-      if (round.length === 0) await finished.changed(finished.waiting.length > 0 ? LOOK_MS : IDLE_MS)
+      if (round.length === 0) await this.#wait(finished)
       else {
+        const startedAt = performance.now()
         const moved = await this.#look(round)
         finished.waiting.splice(0, round.length)
         await this.#pass((round.at(-1) as PlacedRecord).position, moved)
-        if (moved) await sleep(ROUND_MS, this.#context.signal)
+        if (moved) await sleep(Math.min(ROUND_MS, performance.now() - startedAt), this.#context.signal)
       }
     }
+  }
+
+  async #wait(finished: FinishedRanges): Promise<void> {
+    if (finished.waiting.length === 0) return finished.changed(IDLE_MS)
+    // A range that is stored is told to the cursor with the next one; rows that have to go home don't wait for that.
+    await this.#context.tell()
+    if (this.#next(finished).length === 0) await finished.changed(LOOK_MS)
   }
 
   /** The records of the next round, up to the first whose range is not finished in the cursor. */
@@ -122,6 +133,7 @@ export class Mover {
     const touched = this.#touchedBy(round)
     if (Object.values(touched).every(positions => positions.length === 0)) return false
     const traces = await this.#insist(() => this.#timed('links', () => linkedTraces(settling.store, touched)))
+    if (traces.length > 0) await this.#write({ ...this.#state, move: { id: randomUUID(), pairs: 0 } })
     for (const some of slicesOf(traces)) {
       const { recent, older } = await this.#insist(() => this.#timed('older', () => this.#split(some)))
       for (const part of [...slicesBySequence(recent), { traces: older, from: 0 }]) {
@@ -130,7 +142,8 @@ export class Mover {
           if (signal.aborted) return true
         }
       }
-      await this.#insist(() => this.#alone(() => this.#captures(some)))
+      const captured = recent.flatMap(({ trace, begin }) => (begin.captured ? [trace] : []))
+      await this.#insist(() => this.#alone(() => this.#captures(some, { captured, older })))
     }
     return true
   }
@@ -157,8 +170,8 @@ export class Mover {
     const { partition, settling, placing } = this.#context
     const { since } = placing.firsts
     const recent = traces.flatMap(trace => {
-      const from = placing.firsts.of(trace.provisional)
-      return from === undefined ? [] : [{ trace, from }]
+      const begin = placing.firsts.of(trace.provisional)
+      return begin === undefined ? [] : [{ trace, begin }]
     })
     if (since === 0) return { recent, older: [] }
     const slice = { partition, traces, settled: '1', from: 0 }
@@ -181,66 +194,76 @@ export class Mover {
   }
 
   /** Moves some of what is not at home; true when there may be more. May be repeated from anywhere. */
-  async #home({ traces, from }: { readonly traces: readonly LinkedTrace[]; readonly from: number }): Promise<boolean> {
-    await this.#finish()
+  async #home({ traces, from, hours }: Part): Promise<boolean> {
     const { partition, settling, signal, cursor } = this.#context
     const { store, lease } = settling
     const slice: Slice = { partition, traces, settled: settledCondition(cursor.value), from }
-    const bounds = await this.#timed('bounds', () => boundsOf(store, slice))
-    if (!bounds) return false
+    const standing = hours ?? (await this.#timed('hours', () => hoursOf(store, slice)))
+    if (!standing) return false
     await lease.fresh(signal)
-    return this.#stage({ ...slice, ...bounds })
+    return this.#move({ ...slice, ...standing })
   }
 
-  /** Lets homes know what was captured under stand-ins. */
-  async #captures(traces: readonly LinkedTrace[]): Promise<void> {
+  /** Lets homes know what was captured under stand-ins: of what this owner has read it knows where that was. */
+  async #captures(
+    traces: readonly LinkedTrace[],
+    { captured, older }: { readonly captured: readonly LinkedTrace[]; readonly older: readonly LinkedTrace[] },
+  ): Promise<void> {
     const { partition, settling, cursor } = this.#context
+    const { store } = settling
     const slice: Slice = { partition, traces, settled: settledCondition(cursor.value), from: 0 }
-    await this.#timed('captures', () => copyCaptures(settling.store, slice))
-    await this.#timed('drop', () => dropCaptures(settling.store, slice))
+    await this.#timed('captures', async () => {
+      const others = await capturedOf(store, { ...slice, traces: older })
+      await copyCaptures(store, { ...slice, traces: [...captured, ...others] })
+    })
+    await this.#timed('drop', () => dropCaptures(store, slice))
   }
 
-  /** Moves what is not at home, up to the size of one move; true when there may be more. What is staged in doubt is never copied. */
-  async #stage(lost: Lost): Promise<boolean> {
-    const { store } = this.#context.settling
-    const { moveRows = MOVE_ROWS } = this.#context.shared
-    const id = randomUUID()
-    await this.#timed('stage', () => stage(store, lost, { move: id, rows: moveRows }))
-    const pairs = await this.#timed('pairs', () => stagedPairs(store, id))
-    if (pairs === null) throw new Error(`move ${id} is staged in part`)
-    if (pairs === 0) {
-      const rows = await this.#timed('count', () => countLost(store, lost))
-      if (rows > 0) throw new Error(`move ${id} has no pairs for ${rows} rows`)
+  /** Moves what is not at home, up to the size of one move; true when there may be more. */
+  async #move(lost: Lost): Promise<boolean> {
+    const { settling, shared, log } = this.#context
+    const { store } = settling
+    const { moveRows = MOVE_ROWS } = shared
+    const { standing, token } = this.#fence
+    const moving = { move: randomUUID(), rows: moveRows, standing, queryId: queryIdOf(store, token) }
+    const rows = await this.#timed('move', () => moveHome(store, lost, moving)).catch(async (error: unknown) => {
+      // It may run, or arrive only now: nothing else happens to the rows before that is out of the question.
+      await this.#fence.raise()
+      throw error
+    })
+    // An answer that does not say what was done proves nothing.
+    if (rows === undefined) {
+      const left = await this.#timed('count', () => countLost(store, lost))
+      if (left > 0) throw new Error(`move ${moving.move} says nothing, and ${left} rows are not at home`)
       return false
     }
-    await this.#write({ ...this.#state, move: { id, pairs } })
-    await this.#finish(true)
-    return pairs >= moveRows
+    if (rows > 0) {
+      shared.metrics.moved.inc(rows)
+      log.debug({ move: moving.move, rows }, 'spans moved to the conversation of their trace')
+    }
+    return rows >= moveRows
   }
 
-  /** Copies the recorded move, if there is one, until nothing of it is left, and says so. `staged`: just now, by this owner. */
-  async #finish(staged = false): Promise<void> {
+  /** Copies the move that is found, if a build before has staged it, until nothing of it is left, and says so. */
+  async #finish(): Promise<void> {
     const { move } = this.#state
     if (!move) return
     const { partition, settling, signal, log, shared } = this.#context
     const { store, lease } = settling
-    const left = (): Promise<number> => this.#timed('left', () => leftOf(store, partition, move.id))
-    for (let first = staged; first || (await left()) > 0; first = false) {
+    while ((await this.#timed('left', () => leftOf(store, partition, move.id))) > 0) {
       this.#check()
       await lease.fresh(signal)
       const { standing, token } = this.#fence
-      const copying = { partition, move: move.id, standing, queryId: queryIdOf(store, token), first }
-      try {
-        await this.#timed('copy', () => copy(store, copying))
-      } catch (error) {
-        // It may run, or arrive only now: nothing else happens to the rows before that is out of the question.
+      const copying = { partition, move: move.id, standing, queryId: queryIdOf(store, token) }
+      await this.#timed('copy', () => copy(store, copying)).catch(async (error: unknown) => {
         await this.#fence.raise()
         throw error
-      }
+      })
     }
     await this.#write({ ...this.#state, move: null })
     shared.metrics.moved.inc(move.pairs)
-    log.debug({ move: move.id, rows: move.pairs }, 'spans moved to the conversation of their trace')
+    if (move.pairs > 0)
+      log.info({ move: move.id, rows: move.pairs }, 'a move that a build before has staged is finished')
   }
 
   // ---- the key ------------------------------------------------------------------------------------------------------------
@@ -255,7 +278,7 @@ export class Mover {
   }
 
   async #pass(at: number, tell: boolean): Promise<void> {
-    this.#state = { ...this.#state, at }
+    this.#state = { ...this.#state, at, move: null }
     if (tell || at - this.#told >= TELL_RECORDS) await this.#write(this.#state)
   }
 
@@ -283,26 +306,35 @@ export class Mover {
   }
 }
 
-/** A trace, and the first position at which this owner has read a span of it. */
+/** A trace, and what this owner has read of it. */
 interface Begun {
   readonly trace: LinkedTrace
+  readonly begin: Begin
+}
+
+/** Traces of one statement: rows of theirs stand from a position on, in these hours; undefined: wherever the store says. */
+interface Part {
+  readonly traces: readonly LinkedTrace[]
   readonly from: number
+  readonly hours?: Hours
 }
 
 /** Traces in slices that began within a few times the same distance from the latest: what is old costs the young ones nothing. */
-function slicesBySequence(begun: readonly Begun[]): { readonly traces: LinkedTrace[]; readonly from: number }[] {
-  const sorted = begun.toSorted((a, b) => b.from - a.from)
-  const latest = sorted[0]?.from ?? 0
-  const slices: { traces: LinkedTrace[]; from: number }[] = []
+function slicesBySequence(begun: readonly Begun[]): Part[] {
+  const sorted = begun.toSorted((a, b) => b.begin.from - a.begin.from)
+  const latest = sorted[0]?.begin.from ?? 0
+  const slices: { traces: LinkedTrace[]; from: number; hours: { first: number; last: number } }[] = []
   let reach = 0
-  for (const { trace, from } of sorted) {
+  for (const { trace, begin } of sorted) {
+    const { from, first, last } = begin
     const distance = latest - from
     const slice = slices.at(-1)
     if (slice && distance <= reach) {
       slice.traces.push(trace)
       slice.from = from
+      slice.hours = { first: Math.min(slice.hours.first, first), last: Math.max(slice.hours.last, last) }
     } else {
-      slices.push({ traces: [trace], from })
+      slices.push({ traces: [trace], from, hours: { first, last } })
       reach = Math.max(NEAR, distance * 4)
     }
   }
@@ -314,7 +346,7 @@ function slicesOf(traces: readonly LinkedTrace[]): LinkedTrace[][] {
   const slices: LinkedTrace[][] = []
   let names = SLICE_NAMES
   for (const trace of traces) {
-    const named = 2 + trace.linked.length
+    const named = 3 + trace.linked.length + Math.ceil(trace.session.length / NAME_CHARS)
     if (names + named > SLICE_NAMES) {
       slices.push([])
       names = 0

@@ -49,6 +49,8 @@ export interface PackedUnits {
   putStandIn(unit: number, into: Uint8Array, at: number): boolean
   /** True when what a unit reveals is captured with it. */
   isCaptured(unit: number): boolean
+  /** The hour in which the event of a unit stands (loose.ts). */
+  hourOf(unit: number): number
   /** Writes the fingerprint of a unit. */
   print(unit: number, into: Uint8Array, at: number): void
   /** Adds the rows of a unit. `origin` is that of its first row of each table, and is written to. `home`: where its event belongs. */

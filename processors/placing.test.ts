@@ -1,7 +1,7 @@
 // Spans that come after the link of their trace, against real engines: they are at home from their first writing on, an owner that
 // finds their range stores the same again, and what was not known in time is put right.
 import t, { type Test } from 'tap'
-import { conversationIdOf } from '#proto/ids.ts'
+import { conversationIdOf, NIL_UUID } from '#proto/ids.ts'
 import { homesKeyOf } from '#proto/streams.ts'
 import type { Store } from '#store/client.ts'
 import { eventually } from '#test/rig.ts'
@@ -49,12 +49,14 @@ async function shows(t: Test, trace: number, homes: Record<string, number>): Pro
   t.equal(odd?.n, '0', 'nothing counts twice')
 }
 
+/** Rows that were ever moved: those that count now tell by what they were last written. */
 const movedOf = async (trace: number): Promise<number> =>
   Number(
     (
-      await store.read<{ n: string }>('SELECT countIf(sign = -1) AS n FROM corrections WHERE trace_id = {trace:UUID}', {
-        parameters: { trace: traceHex(trace) },
-      })
+      await store.read<{ n: string }>(
+        `SELECT uniqExact(event_id) AS n FROM events WHERE trace_id = {trace:UUID} AND move_id != toUUID('${NIL_UUID}')`,
+        { parameters: { trace: traceHex(trace) } },
+      )
     )[0]?.n,
   )
 

@@ -25,9 +25,20 @@ const SESSIONS_MAX = 64 * 1024
 /** Stand-ins whose first position is remembered. */
 const STAND_INS = 400_000
 
+/** Where spans of a trace stand that name no session, as far as this owner has read them. */
+export interface Begin {
+  /** Position of the first. */
+  readonly from: number
+  /** First and last hour, since 1970, of their rows. */
+  readonly first: number
+  readonly last: number
+  /** Something was captured under the stand-in. */
+  readonly captured: boolean
+}
+
 /** Where loose spans of a partition begin, of those that this owner has read. */
 class FirstPositions {
-  readonly #firsts: Recent<number>
+  readonly #begins: Recent<Begin>
   #last: number
   #lastOfOlder: number
   #since: number
@@ -37,28 +48,38 @@ class FirstPositions {
     this.#since = since
     this.#last = since
     this.#lastOfOlder = since
-    this.#firsts = new Recent(STAND_INS / 2, () => {
+    this.#begins = new Recent(STAND_INS / 2, () => {
       // What is forgotten now was not met since the last time that something was.
       this.#since = Math.max(this.#since, this.#lastOfOlder)
       this.#lastOfOlder = this.#last
     })
   }
 
-  /** Of spans above this position the first of each trace is known. */
+  /** Of spans above this position the beginning of each trace is known. */
   get since(): number {
     return this.#since
   }
 
-  of(standIn: string): number | undefined {
-    return this.#firsts.get(keyOf(standIn))
+  of(standIn: string): Begin | undefined {
+    return this.#begins.get(keyOf(standIn))
   }
 
-  note(keys: readonly string[], { sequences }: LooseUnits): void {
+  note(keys: readonly string[], { sequences, hours, free }: LooseUnits): void {
     for (const [i, key] of keys.entries()) {
       const sequence = sequences[i] as number
+      const hour = hours[i] as number
+      const captured = free[i] === 0
       this.#last = Math.max(this.#last, sequence)
-      const first = this.#firsts.get(key)
-      if (first === undefined || first > sequence) this.#firsts.set(key, sequence)
+      const known = this.#begins.get(key)
+      if (known === undefined) this.#begins.set(key, { from: sequence, first: hour, last: hour, captured })
+      else if (sequence < known.from || hour < known.first || hour > known.last || captured > known.captured) {
+        this.#begins.set(key, {
+          from: Math.min(sequence, known.from),
+          first: Math.min(hour, known.first),
+          last: Math.max(hour, known.last),
+          captured: captured || known.captured,
+        })
+      }
     }
   }
 }

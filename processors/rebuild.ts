@@ -1,6 +1,7 @@
 // Fills a new owner's repeat windows from what the partition has stored: the newest identities of the ranges that are finished.
 import { FINGERPRINT_BYTES } from '#proto/ids.ts'
 import type { Store } from '#store/client.ts'
+import { ROWS } from './engine-settings.ts'
 import { scopeConditions } from './insert.ts'
 import type { StoredRange } from './lanes.ts'
 import type { RepeatWindow } from './repeats.ts'
@@ -49,7 +50,9 @@ async function entriesOf(store: Store, partition: number, range: StoredRange, li
     ...scopeConditions(range),
   ].join(' AND ')
   const position = 'origin_generation, origin_sequence, origin_frame, origin_index'
-  const reversed = await store.read<{ n: string }>(`SELECT count() AS n FROM events WHERE ${condition} AND sign = -1`)
+  const reversed = await store.read<{ n: string }>(`SELECT count() AS n FROM events WHERE ${condition} AND sign = -1`, {
+    settings: ROWS,
+  })
   const standing =
     reversed[0]?.n === '0'
       ? ''
@@ -64,7 +67,7 @@ async function entriesOf(store: Store, partition: number, range: StoredRange, li
       ${standing === '' ? '' : `LIMIT 1 BY ${position}`}
       LIMIT ${limit}
       FORMAT RowBinary`,
-    clickhouse_settings: { wait_end_of_query: 1, max_threads: 2 },
+    clickhouse_settings: { ...ROWS, wait_end_of_query: 1, max_threads: 2 },
   })
   const chunks: Buffer[] = []
   for await (const chunk of result.stream) chunks.push(chunk as Buffer)

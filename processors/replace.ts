@@ -12,6 +12,7 @@ import { sequenceOf } from './calls.ts'
 import type { PartitionContext } from './context.ts'
 import { insist } from './context.ts'
 import { Stopped } from './cursor.ts'
+import { ROWS } from './engine-settings.ts'
 import { queryIdOf, settle } from './insert.ts'
 import { Backoff } from './outage.ts'
 import { type Intent, type IntentName, rangeNameOf, type Scope } from './protocol.ts'
@@ -22,7 +23,7 @@ const MOVES = '5f0c1f0e-6f6b-4c8e-9d2b-6a1d5b7f3c21'
 const SLICE = 500
 const LOOK_MS = 20
 /** An attempt that the server gives up by itself before the client stops waiting. */
-const SETTINGS = { async_insert: 0, insert_deduplicate: 0, max_threads: 1, max_execution_time: 30 } as const
+const SETTINGS = { ...ROWS, async_insert: 0, insert_deduplicate: 0, max_threads: 1, max_execution_time: 30 } as const
 
 /** The same for every owner that settles the range, however often. Bulk lanes pass the positions of others. */
 export function moveIdOf(partition: number, { lane, from, only }: IntentName & Scope): string {
@@ -74,7 +75,7 @@ async function reverse(
   for (;;) {
     // Nobody's earlier try may still be running: two at once would not see what the other one writes.
     await insist(outage, signal, () => settle(store, prefix))
-    const left = await insist(outage, signal, () => store.read<{ step: Step }>(statements.left))
+    const left = await insist(outage, signal, () => store.read<{ step: Step }>(statements.left, { settings: ROWS }))
     const missing = new Set(left.map(({ step }) => step))
     const step = STEPS.find(one => missing.has(one))
     if (step === undefined) return

@@ -4,14 +4,14 @@
 import type { RemapTask, RowPlace } from '#proto/correction.ts'
 import { isUuid } from '#proto/ids.ts'
 import type { Store } from '#store/client.ts'
-import { ONE_BLOCK } from './insert.ts'
+import { ONE_BLOCK, ROWS } from './engine-settings.ts'
 import { COST_NOTES, NOTE_CHARS, PRICEABLE_SQL, PRICING_KEYS, type PricedRow } from './parsers/reprice.ts'
 
 /** Added to a version: above every bit of first writings and moves, which tell the rows of spans by the lower ones. */
 const LATER = 2n ** 54n
 
 const WRITING = 'origin_generation, origin_sequence, origin_frame, origin_index, version'
-const READ_SETTINGS = { optimize_use_projections: 0 as const, max_execution_time: 30 }
+const READ_SETTINGS = { ...ROWS, max_execution_time: 30 }
 
 /** A row of a page. 64-bit integers are text. */
 type PageRow = {

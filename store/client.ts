@@ -28,6 +28,8 @@ export interface ReadOptions {
   readonly headers?: Readonly<Record<string, string>>
   /** Told how many rows the engine read for it, where the engine says so. */
   readonly onRows?: (rows: number) => void
+  /** Told how many rows a statement has written, where the engine says so: of one that waits for the end of its query. */
+  readonly onWritten?: (rows: number) => void
 }
 
 /** The store's client. */
@@ -43,10 +45,11 @@ export interface Store {
   close(): Promise<void>
 }
 
-/** Rows that a query read, from the header in which the engine sums it up; 0 when it doesn't. */
-function rowsOf(summary: string | string[] | undefined): number {
-  if (typeof summary !== 'string') return 0
-  return Number((JSON.parse(summary) as { read_rows?: string }).read_rows ?? 0)
+/** Rows that a query read or wrote, from the header in which the engine sums it up; undefined when it doesn't. */
+function rowsOf(summary: string | string[] | undefined, which: 'read_rows' | 'written_rows'): number | undefined {
+  if (typeof summary !== 'string') return undefined
+  const rows = (JSON.parse(summary) as Partial<Record<typeof which, string>>)[which]
+  return rows === undefined ? undefined : Number(rows)
 }
 
 /** Opens a client; connects on first use. */
@@ -83,12 +86,14 @@ export function createStore(options: StoreOptions): Store {
       const bound = inPieces(sql, o.parameters ?? {})
       const options = common({ ...o, parameters: bound.parameters })
       const result = await client.query({ query: bound.sql, format: 'JSONEachRow', ...options })
-      o.onRows?.(rowsOf(result.response_headers['x-clickhouse-summary']))
+      o.onRows?.(rowsOf(result.response_headers['x-clickhouse-summary'], 'read_rows') ?? 0)
       return result.json<T>()
     },
     command: async (sql, o = {}) => {
       const bound = inPieces(sql, o.parameters ?? {})
-      await client.command({ query: bound.sql, ...common({ ...o, parameters: bound.parameters }) })
+      const result = await client.command({ query: bound.sql, ...common({ ...o, parameters: bound.parameters }) })
+      const written = rowsOf(result.response_headers['x-clickhouse-summary'], 'written_rows')
+      if (written !== undefined) o.onWritten?.(written)
     },
     ping: async () => (await client.ping()).success,
     close: () => client.close(),

@@ -167,9 +167,9 @@ async function print(told: {
 }): Promise<void> {
   const { rig, wanted, plan, lags, seen, publishedS, endedS, again, killed } = told
   const wrong = seen.wrong.filter(({ is, counted }) => is !== counted)
-  const [moved] = await rig.store.read<{ n: string }>('SELECT countIf(sign = -1) AS n FROM corrections')
   const { p50, p99, max } = lags.told()
-  const steps = [...(await rig.metrics())].flatMap(([name, value]) => {
+  const metrics = await rig.metrics()
+  const steps = [...metrics].flatMap(([name, value]) => {
     const step = /move_seconds_sum\{.*step="(\w+)"/.exec(name)?.[1]
     return step === undefined ? [] : [`${step} ${value.toFixed(1)} s`]
   })
@@ -186,7 +186,10 @@ async function print(told: {
           'at home after its revealing span',
           `p50 ${p50.toFixed(2)} s, p99 ${p99.toFixed(2)} s, max ${max.toFixed(2)} s`,
         ],
-        ['moves of a span', `${moved?.n}`],
+        [
+          'moves of a span (by processors that live)',
+          `${sum(new Map([...metrics].filter(([name]) => name.startsWith('parley_moved_total'))))}`,
+        ],
         ['time of the moves (processors that live)', steps.join(', ')],
         ['kills', killed.size === 0 ? '0' : `${sum(killed)}: ${kinds}`],
         ['recounts of one state; not answered', `${seen.looks}; ${seen.unanswered}`],

@@ -3,7 +3,7 @@ import { conversationIdOf } from '#proto/ids.ts'
 import { type LinkRow, type Origin, Present, type SessionRow } from '#proto/rows.ts'
 import { sqlNanos } from '#proto/time.ts'
 import type { BlockEncoder } from '../encoder.ts'
-import { atHome, type Home } from '../loose.ts'
+import { atHome, type Home, hourAt, hourIn } from '../loose.ts'
 import type { FrameContext, PackedUnits, RowCounts } from '../outcome.ts'
 import { UNPRICED_KEY } from '../parsers/cost.ts'
 import { settleFamilies } from '../parsers/otlp/batch.ts'
@@ -26,7 +26,7 @@ import type { Plan } from './plan.ts'
 import { ByteReading } from './reading.ts'
 import { Revelations, textAt } from './reveal.ts'
 import { A, ATTRIBUTE_INTS, S, SPAN_INTS, type SpanTable } from './spans.ts'
-import { Flag, hasTexts, type Shared, SPAN_WORDS, sharedOf, W, writeSpan } from './write.ts'
+import { Flag, hasTexts, instantOf, type Shared, SPAN_WORDS, sharedOf, W, writeSpan } from './write.ts'
 
 /** What is written of a span. */
 type Written = { readonly finished: Finished } | SpanRows
@@ -261,6 +261,12 @@ export class PackedSpans implements PackedUnits {
 
   isCaptured(unit: number): boolean {
     return (this.#sessions[unit] ?? null) !== null
+  }
+
+  hourOf(unit: number): number {
+    const written = this.#written[unit] as Written
+    if ('event' in written) return hourIn(written.event.ts)
+    return hourAt(instantOf(this.#readings[unit] as ByteReading, this.#shared.context.receivedAtMs).ms)
   }
 
   print(unit: number, into: Uint8Array, at: number): void {

@@ -1,6 +1,6 @@
 // A finished span -> its rows, straight into the columns. What is written is what eventRows (parsers/rows.ts) would have made.
 import { ERROR_MESSAGE_MAX_BYTES, latencyBucket, type Origin, PREVIEW_CHARS, Present } from '#proto/rows.ts'
-import { clamp, monthOf, nanosBetween, sqlMillis } from '#proto/time.ts'
+import { clamp, type Instant, monthOf, nanosBetween, sqlMillis } from '#proto/time.ts'
 import { type TableSets, versionOf } from '../columns/tables.ts'
 import type { TextColumn } from '../columns/text.ts'
 import type { BlockEncoder } from '../encoder.ts'
@@ -59,6 +59,10 @@ interface SpanToWrite {
   readonly home: Home | undefined
 }
 
+/** When the event of a span is said to have been. */
+export const instantOf = (reading: ByteReading, receivedAtMs: number): Instant =>
+  clamp(reading.start ?? reading.time(S.endLow) ?? { ms: receivedAtMs, ns: 0 }, receivedAtMs)
+
 /** Adds the event of a span, and its texts when it has any. */
 export function writeSpan(
   { reading, finished, home }: SpanToWrite,
@@ -69,7 +73,7 @@ export function writeSpan(
   first: { readonly texts: number; readonly events: number },
 ): void {
   const { retention, receivedAtMs } = shared.context
-  const instant = clamp(reading.start ?? reading.time(S.endLow) ?? { ms: receivedAtMs, ns: 0 }, receivedAtMs)
+  const instant = instantOf(reading, receivedAtMs)
   const day = Math.floor(instant.ms / 86_400_000)
   if (day !== monthDay) {
     monthDay = day

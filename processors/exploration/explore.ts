@@ -27,7 +27,7 @@ export const brokenOwners: readonly Broken[] = [
   'lanes not told apart by tokens',
   'moves of what is under way',
   'moves that arrive late',
-  'moves found and copied unseen',
+  'moves repeated unseen',
   'moved rows not remembered',
   'links that a placed range missed not looked at',
 ]
@@ -89,7 +89,7 @@ function explore(world: World, states: Set<string>): string | undefined {
       if (typeof outcome === 'string') return outcome
       if (outcome === false) owners = owners.filter(other => other !== owner)
       else if (owner.threads.length === 0 && owner.lease === world.lease && world.running.length === 0) {
-        if (world.looked === world.finished.length && world.staged.length === 0) break
+        if (world.looked === world.finished.length) break
         owner.chore('move')
       }
     }

@@ -1,13 +1,14 @@
 // The mover of one owner as a coroutine: rows of traces whose home has become known are reversed where they stand and written again
-// at home, in pairs that the store takes as a whole. What it may touch, and when it may be sure of an answer, is what is explored.
+// at home, in pairs that the store takes as a whole, by one statement that finds out itself what is not at home. What it may touch, and
+// when it may be sure of an answer, is what is explored.
 import { isSettledAt, scopeOf } from '../lanes.ts'
 import type { Cursor } from '../protocol.ts'
 import { positionsOf } from './recipes.ts'
 import { calm, Gone, type Steps, send } from './statements.ts'
 import type { FinishedRecord, Row, World } from './world.ts'
 
-/** One row on its way home. */
-export interface StagedMove {
+/** A row that is not at home. */
+interface LostRow {
   readonly row: Row
   readonly to: string
 }
@@ -23,6 +24,8 @@ export interface MoverHost {
 const ATTEMPTS = 10_000
 /** Rows of one move, at most. */
 const MOVE_ROWS = 4
+/** Moves of one round, far above what any needs. */
+const MOVES_MAX = 100
 
 /** Moves what is not at home, and says what late statements must not do any more. */
 export class MoverModel {
@@ -48,13 +51,14 @@ export class MoverModel {
 
   /** One round: whatever the next records touch is brought home. */
   *round(): Steps<void> {
-    const { world, lease } = this.#host
+    const { world, lease, cursor } = this.#host
     const from = world.looked
     const to = this.#next(from)
     const touched = this.#touched(from, to)
-    // A move is bounded: it is over when nothing is left.
-    do yield* this.#move(touched)
-    while (this.#lost(touched).length > 0)
+    // A move is bounded, and an answer may be none: it is over when nothing is left. Who is wrong on purpose may chase rows for ever.
+    for (let i = 0; i === 0 || (i < MOVES_MAX && this.#lost(touched, cursor()).length > 0); i++) {
+      yield* this.#move(touched)
+    }
     yield
     if (world.lease !== lease) throw new Gone()
     world.looked = Math.max(world.looked, to)
@@ -98,47 +102,38 @@ export class MoverModel {
     return ids
   }
 
-  /** What an earlier owner staged, else what is not at home now. */
   *#move(touched: ReadonlySet<string>): Steps<void> {
-    const { world, lease } = this.#host
-    let staged = world.staged
-    // Only what is staged here and now can have been copied by nobody.
-    let first = staged.length === 0 || world.mode.broken === 'moves found and copied unseen'
-    if (staged.length === 0) {
-      // A move is bounded: what is left over is another one's.
-      staged = this.#lost(touched).slice(0, 1 + Math.floor(world.random() * MOVE_ROWS))
-      yield
-      // The record is written by compare-and-set.
-      if (world.lease !== lease) throw new Gone()
-      world.staged = staged
-    }
-    yield
-    for (; first || staged.some(move => this.#counts(move)); first = false) {
-      // Whoever tries again for long learns that its lease is gone.
-      if (!first && world.lease !== lease && world.chance(0.5)) throw new Gone()
-      yield* this.#copy(staged, first)
-    }
-    if (world.lease !== lease) throw new Gone()
-    world.staged = []
-    world.moves += staged.length
+    const { world, cursor } = this.#host
+    const unseen = world.mode.broken === 'moves repeated unseen'
+    // The statement says what is settled as the cursor stands when it is sent; what counts where is found out when it begins.
+    const value = cursor()
+    const rows = 1 + Math.floor(world.random() * MOVE_ROWS)
+    const find = (): readonly LostRow[] => this.#lost(touched, value).slice(0, rows)
+    const seen = find()
+    while (!(yield* this.#send(unseen ? () => seen : find)) && unseen) yield
   }
 
-  *#copy(staged: readonly StagedMove[], first: boolean): Steps<void> {
+  /** Sends a statement; false when nobody knows what became of it, and nothing will any more. */
+  *#send(find: () => readonly LostRow[]): Steps<boolean> {
     const { world } = this.#host
     const number = this.#fence
     const fenced = world.mode.broken !== 'moves that arrive late'
     const token = `move.${number}.${world.steps}`
-    const pairs = (): Row[] =>
-      fenced && world.fence !== number
-        ? []
-        : staged.flatMap(move => (first || this.#counts(move) ? this.#pair(move, token) : []))
-    if ((yield* send(this.#host, token, pairs, 2)) === 'inserted' || !fenced) return
+    const pairs = (): Row[] => {
+      if (fenced && world.fence !== number) return []
+      const lost = find()
+      world.moves += lost.length
+      return lost.flatMap(one => this.#pair(one, token))
+    }
+    if ((yield* send(this.#host, token, pairs, 2)) === 'inserted') return true
+    if (!fenced) return false
     this.#fence++
     yield* this.fence()
+    return false
   }
 
-  /** What was staged is written, whatever has become of the row. */
-  #pair({ row, to }: StagedMove, part: string): Row[] {
+  /** The row is reversed where it stands, and written at home. */
+  #pair({ row, to }: LostRow, part: string): Row[] {
     const moved = { ...row, part, moved: true }
     return [
       { ...moved, sign: -1 },
@@ -146,18 +141,17 @@ export class MoverModel {
     ]
   }
 
-  #counts({ row: { sequence, generation, version } }: StagedMove): boolean {
+  #counts({ row: { sequence, generation, version } }: LostRow): boolean {
     const same = (row: Row): boolean => row.generation === generation && row.version === version
     return this.#host.world.sum('events', sequence, same) > 0
   }
 
   /** Rows that stand elsewhere than at home, of positions that nobody is about to store or to count. */
-  #lost(touched: ReadonlySet<string>): StagedMove[] {
-    const { world, cursor } = this.#host
+  #lost(touched: ReadonlySet<string>, value: Cursor): LostRow[] {
+    const { world } = this.#host
     const anywhere = world.mode.broken === 'moves of what is under way'
-    const value = cursor()
     const settled = (sequence: number): boolean => isSettledAt(value, sequence, world.organizationAt(sequence))
-    const lost = new Map<string, StagedMove>()
+    const lost = new Map<string, LostRow>()
     for (const row of world.rows) {
       const { table, sign, sequence, generation, version, id, home } = row
       const to = world.homes.get(id)

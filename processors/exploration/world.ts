@@ -5,7 +5,6 @@ import { createHash } from 'node:crypto'
 import { fractionsOf } from '#runtime/seeded.ts'
 import type { Cursor, Scope } from '../protocol.ts'
 import { freshCursor } from '../protocol.ts'
-import type { StagedMove } from './mover-model.ts'
 
 export type Table = 'texts' | 'events'
 /** By their share of the payloads. */
@@ -24,7 +23,7 @@ export type Broken =
   | 'lanes not told apart by tokens'
   | 'moves of what is under way'
   | 'moves that arrive late'
-  | 'moves found and copied unseen'
+  | 'moves repeated unseen'
   | 'moved rows not remembered'
   | 'links that a placed range missed not looked at'
 
@@ -92,8 +91,6 @@ export class World {
   looked = 0
   /** Which rows an intent places at home, by slot. */
   readonly slots = new Map<number, string>()
-  /** The move that is recorded, if one is. */
-  staged: readonly StagedMove[] = []
   steps = 0
   healed = 0
   splits = 0
