@@ -1,9 +1,9 @@
 // The command line's settings.
-import { clickhouseDatabase, pricesFile, secretKeys, sqlUrl, userSql } from '#runtime/config.ts'
-import { text, url } from '#runtime/settings.ts'
+import { clickhouseDatabase, NATS_ABOUT, pricesFile, secretKeys, sqlUrl, userSql } from '#runtime/config.ts'
+import { addresses, text, url } from '#runtime/settings.ts'
 
 export const cliSettings = {
-  natsUrl: url('NATS_URL', 'NATS server with JetStream', { required: false }),
+  natsUrl: addresses('NATS_URL', NATS_ABOUT, { required: false }),
   clickhouseUrl: url('CLICKHOUSE_URL', 'ClickHouse over HTTP', { required: false }),
   database: clickhouseDatabase,
   sqlUrl,

@@ -51,6 +51,7 @@ t.test('what is wrong is said with what to do about it', async t => {
     ...{
       settings: 'ok',
       nats: 'ok',
+      copies: 'ok',
       clickhouse: 'ok',
       clocks: 'ok',
       schema: 'ok',

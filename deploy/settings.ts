@@ -28,11 +28,15 @@ export const layoutSettings = {
     min: MiB,
     max: 1024 * GiB,
   }),
-  replicas: integer('PARLEY_STREAM_REPLICAS', 'copies of every stream, on a NATS cluster', {
-    default: 1,
-    min: 1,
-    max: 5,
-  }),
+  replicas: integer(
+    'PARLEY_STREAM_REPLICAS',
+    'copies of every stream and bucket, on as many servers of a NATS cluster (2.12 or newer); never lowered',
+    {
+      default: 1,
+      min: 1,
+      max: 5,
+    },
+  ),
   cluster: text(
     'PARLEY_CLICKHOUSE_CLUSTER',
     'name of the ClickHouse cluster to create tables on; empty for one server',

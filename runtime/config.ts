@@ -1,5 +1,5 @@
 // The settings that every process shares.
-import { choice, integer, names, text, url } from '#runtime/settings.ts'
+import { addresses, choice, integer, names, text, url } from '#runtime/settings.ts'
 
 /** Shared by every process. */
 export const commonSettings = {
@@ -23,9 +23,9 @@ export const commonSettings = {
 } as const
 
 /** Where the engines are. */
-export const natsUrl = url('NATS_URL', 'NATS server with JetStream; the launcher starts one when not set', {
-  required: true,
-})
+export const NATS_ABOUT =
+  'NATS server with JetStream, or the servers of a cluster, separated by commas; the launcher starts one when not set'
+export const natsUrl = addresses('NATS_URL', NATS_ABOUT, { required: true })
 export const clickhouseUrl = url(
   'CLICKHOUSE_URL',
   'ClickHouse over HTTP, with user and password; the launcher starts one when not set',

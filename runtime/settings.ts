@@ -104,6 +104,22 @@ export function url(name: string, about: string, options: { required: boolean })
   }
 }
 
+/** One address or several, separated by commas; '' when not set and not required. */
+export function addresses(name: string, about: string, options: { required: boolean }): Setting<string> {
+  return {
+    name,
+    about,
+    shown: '',
+    read: value => {
+      if (value === undefined || value === '') return options.required ? new Error('is required') : ''
+      const list = value.split(',').map(each => each.trim())
+      return list.every(each => URL.canParse(each))
+        ? list.join(',')
+        : new Error('must be addresses such as nats://host:port')
+    },
+  }
+}
+
 /**
  * Reads a table of settings from an environment.
  * @throws ParleyError CFG_INVALID naming every variable that is wrong and why; values of variables named *_URL are not shown.

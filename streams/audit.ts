@@ -1,5 +1,5 @@
 // The AUDIT stream: entries wait here, acknowledged, until they stand in the store. A work queue: what was stored leaves it.
-import type { Consumer, JsMsg } from '@nats-io/jetstream'
+import type { Consumer, JsMsg, StreamConfig } from '@nats-io/jetstream'
 import { AckPolicy, DiscardPolicy, jetstream, jetstreamManager, RetentionPolicy, StorageType } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/transport-node'
 import { AUDIT_STREAM, AUDIT_SUBJECT } from '#proto/streams.ts'
@@ -18,21 +18,26 @@ export interface AuditStream {
   take(most: number, waitMs: number): Promise<JsMsg[]>
 }
 
-/** Opens the stream; makes it when it is missing. When it is full the oldest leave: a store that is away for so long is seen elsewhere. */
-export async function openAuditStream(nc: NatsConnection, replicas = 1): Promise<AuditStream> {
+/** The stream. When it is full the oldest leave: a store that is away for so long is seen elsewhere. */
+export function auditConfig(replicas: number): Partial<StreamConfig> & { name: string } {
+  return {
+    name: AUDIT_STREAM,
+    subjects: [AUDIT_SUBJECT],
+    retention: RetentionPolicy.Workqueue,
+    storage: StorageType.File,
+    discard: DiscardPolicy.Old,
+    max_bytes: MAX_BYTES,
+    num_replicas: replicas,
+  }
+}
+
+/** Opens the stream; makes it when nobody has laid it out. */
+export async function openAuditStream(nc: NatsConnection): Promise<AuditStream> {
   const jsm = await jetstreamManager(nc)
   try {
     await jsm.streams.info(AUDIT_STREAM)
   } catch {
-    await jsm.streams.add({
-      name: AUDIT_STREAM,
-      subjects: [AUDIT_SUBJECT],
-      retention: RetentionPolicy.Workqueue,
-      storage: StorageType.File,
-      discard: DiscardPolicy.Old,
-      max_bytes: MAX_BYTES,
-      num_replicas: replicas,
-    })
+    await jsm.streams.add(auditConfig(1))
   }
   // The same by whichever node comes first.
   await jsm.consumers.add(AUDIT_STREAM, {

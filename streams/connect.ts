@@ -3,10 +3,12 @@
 import type { ConnectionOptions, NatsConnection } from '@nats-io/transport-node'
 import { connect as dial, errors } from '@nats-io/transport-node'
 import type { Log } from '#runtime/log.ts'
-import { addressOf } from '#streams/address.ts'
+import { addressesOf, placeOf } from '#streams/address.ts'
+
+const DIAL_MS = 3_000
 
 /**
- * Connects to `url` (user, password or token may stand in it) and keeps the connection over restarts of the server.
+ * Connects to `url` (user, password or token may stand in it; several servers of a cluster, separated by commas) and keeps the connection over restarts of the server.
  * `name` shows in the server's own connection list. Waits up to `timeoutMs` for the first connection.
  */
 export async function connect(options: {
@@ -16,14 +18,16 @@ export async function connect(options: {
   timeoutMs?: number
 }): Promise<NatsConnection> {
   const { log } = options
-  const { host, port, user, pass, token } = addressOf(options.url)
+  const servers = addressesOf(options.url)
+  const { user, pass, token } = servers[0]
   const timeoutMs = options.timeoutMs ?? 10_000
   const nc = await dialUntil(performance.now() + timeoutMs, {
-    servers: `${host.includes(':') ? `[${host}]` : host}:${port}`,
+    servers: servers.map(placeOf),
     ...(user === undefined ? {} : { user, pass }),
     ...(token === undefined ? {} : { token }),
     name: options.name,
-    timeout: timeoutMs,
+    // A server that takes connections and says nothing (stopped, or cut off) must not use up the time of the others.
+    timeout: servers.length === 1 ? timeoutMs : Math.min(timeoutMs, DIAL_MS),
     maxReconnectAttempts: -1,
     reconnectTimeWait: 200,
     reconnectJitter: 100,

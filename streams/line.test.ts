@@ -3,7 +3,7 @@ import type { AddressInfo, Server, Socket } from 'node:net'
 import { createServer } from 'node:net'
 import t from 'tap'
 import { createLog } from '#runtime/log.ts'
-import { addressOf, serversOf } from '#streams/address.ts'
+import { addressesOf, addressOf, placeOf, serversOf } from '#streams/address.ts'
 import type { Line } from '#streams/line.ts'
 import { openLine } from '#streams/line.ts'
 import type { LineEvents } from '#streams/line-reader.ts'
@@ -77,11 +77,24 @@ t.test('addresses and the servers of a cluster', async t => {
   })
   t.strictSame(addressOf('nats://tok@[::1]:4'), { host: '::1', port: 4, tlsName: '::1', token: 'tok' })
   t.strictSame(
-    serversOf(addressOf('nats://u:p@n.test'), ['10.0.0.1:4222', 'n.test:4222', '[fd00::2]:4230']).map(
+    serversOf(addressesOf('nats://u:p@n.test'), ['10.0.0.1:4222', 'n.test:4222', '[fd00::2]:4230']).map(
       ({ host, port, tlsName, user }) => `${user}@${host} ${port} ${tlsName}`,
     ),
     ['u@n.test 4222 n.test', 'u@10.0.0.1 4222 n.test', 'u@fd00::2 4230 n.test'],
   )
+  const several = addressesOf('nats://u:p@a.test,nats://b.test:4223,nats://u:p@[::1]')
+  t.strictSame(several.map(placeOf), ['a.test:4222', 'b.test:4223', '[::1]:4222'])
+  t.strictSame(
+    several.map(({ user, pass, tlsName }) => `${user}:${pass} ${tlsName}`),
+    ['u:p a.test', 'u:p b.test', 'u:p ::1'],
+  )
+  t.strictSame(
+    serversOf(several, ['b.test:4223', 'c.test:4222']).map(({ tlsName, host }) => `${host} ${tlsName}`),
+    ['a.test a.test', 'b.test b.test', '::1 ::1', 'c.test a.test'],
+  )
+  for (const other of ['nats://v:p@b.test', 'nats://u:q@b.test', 'nats://tok@b.test']) {
+    t.throws(() => addressesOf(`nats://u:p@a.test,${other}`), { code: 'CFG_INVALID' })
+  }
 })
 
 /** A server that greets, as far as `answer` wants; it hears what is said to it. */
@@ -101,7 +114,14 @@ async function server(t: { teardown(undo: () => unknown): unknown }, answer: (so
     end()
     listening.close()
   })
-  return { url: `nats://u:p@127.0.0.1:${(listening.address() as AddressInfo).port}`, end }
+  return {
+    url: `nats://u:p@127.0.0.1:${(listening.address() as AddressInfo).port}`,
+    end,
+    close: (): void => {
+      listening.close()
+      end()
+    },
+  }
 }
 
 /** What the line tells, one word each, as promises of the next one. */
@@ -156,6 +176,18 @@ t.test('a message goes out as it is and is answered under its number; a lost con
   t.equal(await next(), 'up')
   line.publish({ subject: 's0', number: 8, headers: [], bytes: Buffer.from('body') })
   t.equal(await next(), '8 {} false')
+})
+
+t.test('of several servers those that are gone are passed over, at first and later', async t => {
+  const greet = (socket: Socket, said: string) => void (said.includes('PING\r\n') && socket.write('PONG\r\n'))
+  const [gone, there] = [await server(t, greet), await server(t, greet)]
+  gone.close()
+  const line = await openLine({ url: `${gone.url},${there.url}`, name: 'test', log, timeoutMs: 120_000 })
+  t.teardown(() => line.close())
+  const next = listenTo(line)
+  t.ok(line.isUp())
+  there.end()
+  t.strictSame([await next(), await next()], ['down', 'up'])
 })
 
 t.test('wrong credentials fail at once, with what the server says', async t => {

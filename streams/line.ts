@@ -6,7 +6,7 @@ import type { Socket } from 'node:net'
 import { ParleyError } from '#proto/errors.ts'
 import type { Log } from '#runtime/log.ts'
 import type { NatsAddress } from '#streams/address.ts'
-import { addressOf, serversOf } from '#streams/address.ts'
+import { addressesOf, serversOf } from '#streams/address.ts'
 import { dialLine } from '#streams/line-dial.ts'
 
 const REDIAL_MS = 200
@@ -47,6 +47,7 @@ export interface Line {
 }
 
 export interface LineOptions {
+  /** One server, or several of a cluster separated by commas: the first that answers is taken. */
   readonly url: string
   /** Shows in the server's list of connections, and in the log. */
   readonly name: string
@@ -72,9 +73,9 @@ export async function openLine(options: LineOptions): Promise<Line> {
 
 class NatsLine implements Line {
   readonly #options: LineOptions
-  readonly #configured: NatsAddress
+  readonly #configured: readonly [NatsAddress, ...NatsAddress[]]
   readonly #inbox = `_INBOX.${randomBytes(12).toString('hex')}`
-  #servers: readonly NatsAddress[]
+  #servers: readonly [NatsAddress, ...NatsAddress[]]
   #attempts = 0
   #socket: Socket | null = null
   #closed = false
@@ -85,8 +86,8 @@ class NatsLine implements Line {
 
   constructor(options: LineOptions) {
     this.#options = options
-    this.#configured = addressOf(options.url)
-    this.#servers = [this.#configured]
+    this.#configured = addressesOf(options.url)
+    this.#servers = this.#configured
   }
 
   maxPayloadBytes(): number {
@@ -130,7 +131,7 @@ class NatsLine implements Line {
 
   /** One attempt, at the next server of the cluster. From then on a lost connection is opened again. */
   async connect(): Promise<void> {
-    const server = this.#servers[this.#attempts++ % this.#servers.length] ?? this.#configured
+    const server = this.#servers[this.#attempts++ % this.#servers.length] ?? this.#servers[0]
     const { name, log } = this.#options
     const socket = await dialLine(
       { server, name, inbox: this.#inbox },

@@ -4,14 +4,14 @@ import { jetstreamManager } from '@nats-io/jetstream'
 import { readRecord } from '#control/lists.ts'
 import { GUARD_KEY, type Guard } from '#control/records.ts'
 import { streamOf } from '#proto/streams.ts'
+import { isOlder, LEAST_WITH_COPIES, serversAround } from '#streams/cluster.ts'
 import { type Finding, finding, type Patient, stateOf } from './finding.ts'
 
 const MIGRATIONS = new URL('../../store/migrations/', import.meta.url)
 /** Oldest servers that can do what is asked of them, and those that it was built with. */
-const NATS_LEAST = [2, 9]
-const NATS_CLUSTER = [2, 12]
-const CLICKHOUSE_LEAST = [24, 8]
-const CLICKHOUSE_BUILT_WITH = [26, 7]
+const NATS_LEAST = [2, 9] as const
+const CLICKHOUSE_LEAST = [24, 8] as const
+const CLICKHOUSE_BUILT_WITH = [26, 7] as const
 const CLOCK_WARN_MS = 2_000
 const CLOCK_FAIL_MS = 60_000
 const PERCENT_FAIL = 10
@@ -20,24 +20,45 @@ const PERCENT_WARN = 20
 const PARTS_WARN = 300
 const PARTS_FAIL = 1_500
 
-function olderThan(version: string, least: readonly number[]): boolean {
-  const [major = 0, minor = 0] = version.split('.').map(Number)
-  const [wantedMajor = 0, wantedMinor = 0] = least
-  return major < wantedMajor || (major === wantedMajor && minor < wantedMinor)
+async function natsVersion({ nc }: Patient): Promise<Finding> {
+  const servers = await serversAround(nc)
+  const { config } = await (await jetstreamManager(nc)).streams.info(streamOf(0))
+  const copies = config.num_replicas
+  const least = copies > 1 ? LEAST_WITH_COPIES : NATS_LEAST
+  const versions = [...new Set(servers.map(({ version }) => version))].sort().join(', ')
+  const of = servers.length === 1 ? '' : ` on ${servers.length} servers`
+  const said = `NATS ${versions}${of}, ${copies} ${copies === 1 ? 'copy' : 'copies'} of each stream`
+  const isOld = servers.some(({ version }) => isOlder(version, least))
+  return finding('nats', stateOf(isOld, false), said, `it takes ${least.join('.')} or newer`)
 }
 
-async function natsVersion({ nc }: Patient): Promise<Finding> {
-  const version = nc.info?.version ?? '0.0'
-  const { config } = await (await jetstreamManager(nc)).streams.info(streamOf(0))
-  const least = config.num_replicas > 1 ? NATS_CLUSTER : NATS_LEAST
-  const said = `NATS ${version}, ${config.num_replicas} ${config.num_replicas === 1 ? 'copy' : 'copies'} of each stream`
-  return finding('nats', stateOf(olderThan(version, least), false), said, `it takes ${least.join('.')} or newer`)
+/** A copy that is behind or on a server that is gone protects nobody; a stream without a leader takes nothing. */
+async function copies({ nc }: Patient): Promise<Finding> {
+  const [streams, leaderless, behind]: [string[], string[], string[]] = [[], [], []]
+  for await (const { config, cluster } of (await jetstreamManager(nc)).streams.list()) {
+    if (config.num_replicas === 1) continue
+    streams.push(config.name)
+    if (!cluster?.leader) leaderless.push(config.name)
+    else if ((cluster.replicas ?? []).some(({ current, offline }) => offline === true || !current))
+      behind.push(config.name)
+  }
+  if (streams.length === 0) return finding('copies', 'ok', 'one of each stream', '')
+  const bad =
+    leaderless.length > 0 ? `no leader for ${leaderless.join(', ')}` : `not up to date for ${behind.join(', ')}`
+  const well = leaderless.length === 0 && behind.length === 0
+  const said = well ? `all up to date of ${streams.length} streams and buckets` : bad
+  return finding(
+    'copies',
+    stateOf(leaderless.length > 0, !well),
+    said,
+    'bring the missing NATS server back, and look at its log',
+  )
 }
 
 async function clickhouseVersion({ store }: Patient): Promise<Finding> {
   const [row] = await store.read<{ version: string }>('SELECT version() AS version')
   const version = row?.version ?? '0.0'
-  const state = stateOf(olderThan(version, CLICKHOUSE_LEAST), olderThan(version, CLICKHOUSE_BUILT_WITH))
+  const state = stateOf(isOlder(version, CLICKHOUSE_LEAST), isOlder(version, CLICKHOUSE_BUILT_WITH))
   return finding(
     'clickhouse',
     state,
@@ -111,4 +132,4 @@ async function brokenParts({ store }: Patient): Promise<Finding> {
 }
 
 /** In the order in which they are told. */
-export const engines = [natsVersion, clickhouseVersion, clocks, schema, disk, parts, brokenParts] as const
+export const engines = [natsVersion, copies, clickhouseVersion, clocks, schema, disk, parts, brokenParts] as const

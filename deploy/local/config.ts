@@ -1,6 +1,6 @@
 // The launcher's settings.
-import { commonSettings } from '#runtime/config.ts'
-import { integer, text, url } from '#runtime/settings.ts'
+import { commonSettings, NATS_ABOUT } from '#runtime/config.ts'
+import { addresses, integer, text, url } from '#runtime/settings.ts'
 import { layoutSettings } from '../settings.ts'
 
 const port = { min: 0, max: 65535 }
@@ -28,7 +28,7 @@ export const launcherSettings = {
     'free share of the disk below which the launcher warns and no scheduled verify runs',
     { default: 15, min: 0, max: 95 },
   ),
-  natsUrl: url('NATS_URL', 'NATS server with JetStream; the launcher starts one when not set', { required: false }),
+  natsUrl: addresses('NATS_URL', NATS_ABOUT, { required: false }),
   natsPort: integer('PARLEY_NATS_PORT', 'port of the NATS server that the launcher starts; 0 picks a free one', {
     default: 0,
     ...port,
