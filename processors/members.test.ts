@@ -3,9 +3,10 @@ import { once } from 'node:events'
 import { Kvm } from '@nats-io/kv'
 import t from 'tap'
 import { LEASE_TTL_MS, leaseKeyOf } from '#proto/streams.ts'
-import { createMetrics } from '#runtime/metrics.ts'
+import { createMetrics, type Metrics } from '#runtime/metrics.ts'
 import { openBuckets } from '#streams/apply.ts'
 import { connectNats, eventually, silentLog, startNats } from '#test/rig.ts'
+import { Stopped } from './cursor.ts'
 import type { Holder, Lease } from './lease.ts'
 import { GUARD_MS, isGone, takeLease, thisHolder } from './lease.ts'
 import type { Members } from './members.ts'
@@ -16,11 +17,11 @@ import type { Owner } from './owner.ts'
 
 const outage = new Outage(silentLog, 'test')
 
-/** An owner that does nothing but be stopped. */
-function idleOwner(): Owner {
+/** An owner that does nothing but be stopped, and ends with what it is given then. */
+function idleOwner(error?: Error): Owner {
   let end = (): void => {}
-  const ended = new Promise<undefined>(resolve => {
-    end = () => resolve(undefined)
+  const ended = new Promise<Error | undefined>(resolve => {
+    end = () => resolve(error)
   })
   return {
     ended,
@@ -37,13 +38,17 @@ t.test(
   async t => {
     const nats = await startNats(t)
     const { leases } = await openBuckets(await connectNats(t, nats.url))
+    const registries = new Map<string, Metrics>()
     const join = (name: string): Members => {
-      const metrics = createProcessorMetrics(createMetrics(name))
+      const registry = createMetrics(name)
+      registries.set(name, registry)
+      const metrics = createProcessorMetrics(registry)
       const members = joinMembers({
         leases,
         partitions: 4,
         holder: thisHolder(name),
-        start: idleOwner,
+        // As an owner ends that is stopped while it takes over.
+        start: () => idleOwner(new Stopped()),
         log: silentLog,
         metrics,
       })
@@ -64,6 +69,9 @@ t.test(
     await eventually('halves again', () => holding([a, c]) === '2,2')
     t.equal(new Set([...a.held(), ...c.held()]).size, 4, 'nobody holds the same')
     await eventually('nothing to complain about', () => a.reasons().length === 0)
+    const said = await registries.get('a')?.registry.metrics()
+    t.match(said, /lease_moves_total\{[^\n]*move="released"/)
+    t.notMatch(said, /lease_moves_total\{[^\n]*move="ended"/, 'an end that was asked for is no error')
   },
 )
 

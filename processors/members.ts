@@ -3,7 +3,7 @@
 import { type KV, KvWatchInclude } from '@nats-io/kv'
 import { LEASE_TTL_MS, leaseKeyOf, memberKeyOf } from '#proto/streams.ts'
 import type { Log } from '#runtime/log.ts'
-import { Lost } from './cursor.ts'
+import { Lost, Stopped } from './cursor.ts'
 import type { Holder, Lease } from './lease.ts'
 import { isGone, RELEASE_MS, RENEW_MS, takeLease } from './lease.ts'
 import type { ProcessorMetrics } from './metrics.ts'
@@ -198,7 +198,9 @@ class Member {
     metrics.leases.inc({ move: 'taken' })
     const owner = this.#options.start(partition, lease)
     const ended = owner.ended.then(async error => {
-      if (error !== undefined && !this.#end.signal.aborted) this.#note(partition, error, lease)
+      // Given back while it was still being taken over: its end was asked for.
+      const asked = this.#held.get(partition)?.releasing === true && error instanceof Stopped
+      if (error !== undefined && !asked && !this.#end.signal.aborted) this.#note(partition, error, lease)
       // Others may have it the moment it is given back, so it is given back last.
       await lease.release()
       this.#held.delete(partition)
