@@ -57,7 +57,7 @@ export const errors = {
   QRY_PAYLOAD_GONE: { status: 404, text: 'The payload of the event is no longer held' },
   QRY_STORE_FAILED: { status: 500, text: 'The store could not answer' },
   QRY_LIMIT: { status: 500, text: 'The question takes more time, memory or rows than it may; ask for less' },
-  QRY_RATE: { status: 429, text: 'The organization reads more rows than it may; ask again later' },
+  QRY_RATE: { status: 429, text: 'The organization asks more of the store than it may; ask again later' },
   QRY_UNREACHABLE: { status: 502, text: 'The dashboard API does not answer for the moment' },
   QRY_CANCELLED: { status: 0, text: 'The client went away before the answer' },
   SQL_REFUSED: { status: 400, text: 'The SQL is not allowed' },

@@ -31,6 +31,11 @@ export const querySettings = {
     'rows a minute that store queries of one organization may read at one query node; beyond, it is told to come back. 0 = no limit',
     { default: 0, min: 0, max: Number.MAX_SAFE_INTEGER },
   ),
+  organizationSeconds: integer(
+    'PARLEY_QUERY_ORGANIZATION_SECONDS',
+    'seconds a minute that store queries of one organization may take together at one query node; beyond, it is told to come back. 0 = no limit',
+    { default: 0, min: 0, max: Number.MAX_SAFE_INTEGER },
+  ),
   connections: integer('PARLEY_QUERY_STORE_CONNECTIONS', 'store queries that run at once', {
     default: 16,
     min: 1,

@@ -242,7 +242,14 @@ export async function startNode(t: Teardown, options: NodeOptions = {}): Promise
     }),
     openReader: createReaders({
       store: options.store?.(db) ?? db.reader,
-      limits: { maxSeconds: 20, maxMemoryMb: 1024, maxRows: 0, organizationQueries: 8, organizationRows: 0 },
+      limits: {
+        maxSeconds: 20,
+        maxMemoryMb: 1024,
+        maxRows: 0,
+        organizationQueries: 8,
+        organizationRows: 0,
+        organizationSeconds: 0,
+      },
       metrics,
       log: silentLog,
     }),

@@ -3,6 +3,7 @@ import t from 'tap'
 import type { ErrorCode } from '#proto/errors.ts'
 import { isParleyError } from '#proto/errors.ts'
 import { createMetrics } from '#runtime/metrics.ts'
+import { settingsOfClass } from '#store/classes.ts'
 import type { ReadOptions, Store } from '#store/client.ts'
 import { silentLog } from '#test/rig.ts'
 import { createAllowance } from './allowance.ts'
@@ -16,6 +17,7 @@ const LIMITS: ReaderLimits = {
   maxRows: 1000,
   organizationQueries: 2,
   organizationRows: 0,
+  organizationSeconds: 0,
 }
 
 // The timer of a deadline keeps no process alive, and nothing else runs here.
@@ -46,15 +48,15 @@ async function codeOf(reading: Promise<unknown>): Promise<ErrorCode | 'none'> {
 
 t.test('reads under one deadline end together, those that wait for their turn as well', async t => {
   const reader = readerOver(endless, new AbortController().signal).bounded()
-  const codes = await Promise.all([1, 2, 3].map(n => codeOf(reader.read(`question_${n}`, 'SELECT 1'))))
+  const codes = await Promise.all([1, 2, 3].map(n => codeOf(reader.read('events', `SELECT ${n}`))))
   t.strictSame(codes, ['QRY_LIMIT', 'QRY_LIMIT', 'QRY_LIMIT'])
-  t.equal(await codeOf(reader.read('later', 'SELECT 1')), 'QRY_LIMIT', 'nothing begins after it')
+  t.equal(await codeOf(reader.read('events', 'SELECT 1')), 'QRY_LIMIT', 'nothing begins after it')
 })
 
 t.test('a client that leaves is no deadline', async t => {
   const controller = new AbortController()
   const whole = readerOver(endless, controller.signal, { ...LIMITS, maxSeconds: 600 })
-  const codes = [whole, whole.bounded()].map(reader => codeOf(reader.read('question', 'SELECT 1')))
+  const codes = [whole, whole.bounded()].map(reader => codeOf(reader.read('events', 'SELECT 1')))
   controller.abort()
   t.strictSame(await Promise.all(codes), ['QRY_CANCELLED', 'QRY_CANCELLED'])
 })
@@ -65,8 +67,40 @@ t.test('limits go along with every query', async t => {
     settings = options.settings
     return []
   }, new AbortController().signal)
-  await reader.read('question', 'SELECT 1')
+  await reader.read('events', 'SELECT 1')
   t.match(settings, { readonly: '2', max_execution_time: 1, max_rows_to_read: '1000', read_overflow_mode: 'throw' })
+})
+
+t.test('every question has the limits of its class', async t => {
+  const asked: ReadOptions['settings'][] = []
+  const reader = readerOver(async ({ settings }) => {
+    asked.push(settings)
+    return []
+  }, new AbortController().signal)
+  await reader.read('events', 'SELECT 1')
+  await reader.read('chart', 'SELECT 1')
+  await reader.read('chart', 'SELECT 1', {}, settingsOfClass('export'))
+  t.match(asked, [
+    { max_threads: 2, max_memory_usage: String(32 * 1024 * 1024), priority: '1' },
+    { max_threads: 8, max_memory_usage: String(64 * 1024 * 1024), priority: '1' },
+    { max_threads: 1 },
+  ])
+})
+
+t.test('a query that the store does not end is given up when its time is over', async t => {
+  const reader = readerOver(endless, new AbortController().signal, { ...LIMITS, maxSeconds: 0.05 })
+  t.equal(await codeOf(reader.read('chart', 'SELECT 1')), 'QRY_LIMIT')
+})
+
+t.test('who has kept the store busy for longer than it may is told so', async t => {
+  const limits = { ...LIMITS, organizationSeconds: 1e-9 }
+  const reader = readerOver(
+    () => new Promise(resolve => setTimeout(() => resolve([]), 2)),
+    new AbortController().signal,
+    limits,
+  )
+  t.equal(await codeOf(reader.read('chart', 'SELECT 1')), 'none', 'how long it takes is known when it has ended')
+  t.equal(await codeOf(reader.read('chart', 'SELECT 1')), 'QRY_RATE')
 })
 
 t.test('a statement that names no projection is planned without any', async t => {
@@ -75,9 +109,9 @@ t.test('a statement that names no projection is planned without any', async t =>
     asked.push(settings)
     return []
   }, new AbortController().signal)
-  await reader.read('rows', 'SELECT 1')
-  await reader.read('aggregate', `SELECT 1 ${answeredBy('costs')}`)
-  await reader.read('own', 'SELECT 1', {}, { optimize_use_projections: 1 })
+  await reader.read('events', 'SELECT 1')
+  await reader.read('costs', `SELECT 1 ${answeredBy('costs')}`)
+  await reader.read('events', 'SELECT 1', {}, { optimize_use_projections: 1 })
   t.strictSame(
     asked.map(settings => settings?.optimize_use_projections),
     [0, undefined, 1],
@@ -86,7 +120,7 @@ t.test('a statement that names no projection is planned without any', async t =>
 
 t.test('who has read more rows than it may is told so, until some have come back', async t => {
   let nowMs = 0
-  const allowance = createAllowance(600, () => nowMs)
+  const allowance = createAllowance(600, 'rows', () => nowMs)
   const f = (organization: string, code: ErrorCode | 'none'): void => {
     let found: ErrorCode | 'none' = 'none'
     try {
@@ -110,7 +144,7 @@ t.test('who has read more rows than it may is told so, until some have come back
   f('a', 'none')
   allowance.spend('a', 600)
   f('a', 'QRY_RATE')
-  t.doesNotThrow(() => createAllowance(0).require('a'))
+  t.doesNotThrow(() => createAllowance(0, 'rows').require('a'))
 })
 
 t.test('rows that the engine says it read are counted for the organization', async t => {
@@ -124,6 +158,6 @@ t.test('rows that the engine says it read are counted for the organization', asy
     signal,
     limits,
   )
-  t.equal(await codeOf(reader.read('question', 'SELECT 1')), 'none', 'the first one is known when it has ended')
-  t.equal(await codeOf(reader.read('question', 'SELECT 1')), 'QRY_RATE')
+  t.equal(await codeOf(reader.read('events', 'SELECT 1')), 'none', 'the first one is known when it has ended')
+  t.equal(await codeOf(reader.read('events', 'SELECT 1')), 'QRY_RATE')
 })

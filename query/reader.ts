@@ -6,9 +6,11 @@ import { ClickHouseError } from '@clickhouse/client'
 import { ParleyError } from '#proto/errors.ts'
 import type { Log } from '#runtime/log.ts'
 import type { Metrics } from '#runtime/metrics.ts'
+import { CLASSES, settingsOfClass } from '#store/classes.ts'
 import type { Parameter, Store } from '#store/client.ts'
 import { ORGANIZATION_HEADER } from '#store/wall/tables.ts'
 import { createAllowance } from './allowance.ts'
+import { QUESTIONS, type Question } from './questions.ts'
 import { createShares } from './shares.ts'
 
 /** Values bound to a query's `{name:Type}` placeholders. */
@@ -18,10 +20,10 @@ export type Parameters = Readonly<Record<string, Parameter>>
 export interface Reader {
   /**
    * Rows of a query. `{organization:UUID}` is bound by the reader; every table that the text names must be narrowed by it.
-   * `question` names the query in metrics.
+   * `question` names the query in metrics, and says what it may take.
    * @throws ParleyError QRY_LIMIT, QRY_RATE, QRY_STORE_FAILED, or QRY_CANCELLED when the client went away.
    */
-  read<T>(question: string, sql: string, parameters?: Parameters, settings?: ClickHouseSettings): Promise<T[]>
+  read<T>(question: Question, sql: string, parameters?: Parameters, settings?: ClickHouseSettings): Promise<T[]>
   /** The same, whose reads all end together: as long from now as one query may take. What comes too late is QRY_LIMIT. */
   bounded(): Reader
 }
@@ -36,11 +38,19 @@ export interface ReaderLimits {
   readonly organizationQueries: number
   /** Rows a minute that one organization may read; 0 = no limit. */
   readonly organizationRows: number
+  /** Seconds a minute that its queries may take together; 0 = no limit. */
+  readonly organizationSeconds: number
 }
 
 /** Rows and bytes of one result: above any page, below what would hurt this process. */
 const RESULT_MAX_ROWS = 200_000
 const RESULT_MAX_BYTES = 256 * 1024 * 1024
+
+/**
+ * The engine looks at the clock between blocks. Who waits for an answer is told of the limit when it is over, whatever the engine is busy
+ * with; the connection that closes then is what ends the query there.
+ */
+const PATIENCE = 1.1
 
 /** Error codes of ClickHouse that mean "too much asked": rows, time, memory. */
 const LIMIT_CODES = new Set(['158', '159', '160', '241', '307', '396'])
@@ -65,32 +75,41 @@ export function createReaders(deps: { store: Store; limits: ReaderLimits; metric
   )
   const failed = deps.metrics.counter('query_store_failed_total', 'store queries that failed', ['reason'])
   const settings = settingsOf(deps.limits)
+  const { maxSeconds } = deps.limits
   const shares = createShares(deps.limits.organizationQueries)
-  const allowance = createAllowance(deps.limits.organizationRows)
+  const rowsLeft = createAllowance(deps.limits.organizationRows, 'rows')
+  const secondsLeft = createAllowance(deps.limits.organizationSeconds, 'seconds of store queries')
   const waiting = deps.metrics.gauge('query_store_waiting', "store queries that wait for their organization's turn")
   waiting.set(0)
 
   const open = (organization: string, signal: AbortSignal): Reader => ({
     bounded: () => open(organization, AbortSignal.any([signal, AbortSignal.timeout(deps.limits.maxSeconds * 1000)])),
-    read: async <T>(question: string, sql: string, parameters: Parameters = {}, more: ClickHouseSettings = {}) => {
+    read: async <T>(question: Question, sql: string, parameters: Parameters = {}, more: ClickHouseSettings = {}) => {
       requireNarrowed(question, sql)
-      allowance.require(organization)
+      for (const allowance of [rowsLeft, secondsLeft]) allowance.require(organization)
       const end = seconds.startTimer({ question })
       try {
         const running = shares.run(organization, signal, () =>
-          deps.store.read<T>(sql, {
-            parameters: { ...parameters, organization },
-            settings: { ...settings, ...planOf(sql), ...more },
-            headers: { [ORGANIZATION_HEADER]: organization },
-            signal,
-            queryId: randomUUID(),
-            onRows: rows => allowance.spend(organization, rows),
+          timed(maxSeconds, signal, async both => {
+            const startedAt = performance.now()
+            try {
+              return await deps.store.read<T>(sql, {
+                parameters: { ...parameters, organization },
+                settings: { ...settings, ...limitsOf(question, deps.limits), ...planOf(sql), ...more },
+                headers: { [ORGANIZATION_HEADER]: organization },
+                signal: both,
+                queryId: randomUUID(),
+                onRows: rows => rowsLeft.spend(organization, rows),
+              })
+            } finally {
+              secondsLeft.spend(organization, (performance.now() - startedAt) / 1000)
+            }
           }),
         )
         waiting.set(shares.waiting())
         return await running
       } catch (error) {
-        const late = signal.aborted && (signal.reason as Error).name === 'TimeoutError'
+        const late = isTimeout(signal.aborted ? signal.reason : error)
         if (signal.aborted && !late) {
           cancelled.inc()
           throw new ParleyError('QRY_CANCELLED', question, { cause: error })
@@ -116,6 +135,27 @@ function planOf(sql: string): ClickHouseSettings {
   return sql.includes('preferred_optimize_projection_name') ? {} : { optimize_use_projections: 0 }
 }
 
+const isTimeout = (error: unknown): boolean => error instanceof Error && error.name === 'TimeoutError'
+
+/** Work whose signal also aborts when its time is over; then it rejects with a TimeoutError, whatever the work says. */
+async function timed<T>(seconds: number, signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const over = new AbortController()
+  const timer = setTimeout(() => over.abort(new DOMException('too late', 'TimeoutError')), seconds * 1000 * PATIENCE)
+  try {
+    return await work(AbortSignal.any([signal, over.signal]))
+  } catch (error) {
+    throw over.signal.aborted && !signal.aborted ? over.signal.reason : error
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+function limitsOf(question: Question, limits: ReaderLimits): ClickHouseSettings {
+  const of = QUESTIONS[question]
+  const memory = Math.floor(limits.maxMemoryMb * CLASSES[of].memory * 1024 * 1024)
+  return { ...settingsOfClass(of), max_memory_usage: String(memory) }
+}
+
 function settingsOf(limits: ReaderLimits): ClickHouseSettings {
   return {
     // 2 = reads only, settings may be sent along. The engine stops a query of a closed connection only when it is a read.
@@ -123,7 +163,6 @@ function settingsOf(limits: ReaderLimits): ClickHouseSettings {
     cancel_http_readonly_queries_on_client_close: 1,
     max_execution_time: limits.maxSeconds,
     timeout_overflow_mode: 'throw',
-    max_memory_usage: String(limits.maxMemoryMb * 1024 * 1024),
     max_rows_to_read: String(limits.maxRows),
     read_overflow_mode: 'throw',
     max_result_rows: String(RESULT_MAX_ROWS),

@@ -19,7 +19,7 @@ const slow = endpoint({
   response: Type.Object({}),
   work: async ({ reader }, { mark }) => {
     await reader.read(
-      'slow',
+      'events',
       `SELECT sleepEachRow(0.5), {mark:String} AS mark FROM numbers(200) SETTINGS max_block_size = 1`,
       {
         mark,
@@ -34,7 +34,7 @@ const greedy = endpoint({
   auth: 'any',
   about: 'A result that is larger than any page.',
   response: Type.Object({}),
-  work: async ({ reader }) => ({ rows: await reader.read('greedy', 'SELECT number FROM numbers(1000000)') }),
+  work: async ({ reader }) => ({ rows: await reader.read('events', 'SELECT number FROM numbers(1000000)') }),
 })
 const misshapen = endpoint({
   method: 'GET',
@@ -51,7 +51,7 @@ const careless = endpoint({
   about: 'A read that forgets the organization of one of its tables.',
   response: Type.Object({}),
   work: async ({ reader }) => {
-    await reader.read('careless', `SELECT 1 FROM events WHERE ${OURS} AND event_id IN (SELECT event_id FROM texts)`)
+    await reader.read('events', `SELECT 1 FROM events WHERE ${OURS} AND event_id IN (SELECT event_id FROM texts)`)
     return {}
   },
 })
@@ -62,7 +62,7 @@ const writing = endpoint({
   about: 'A read that writes.',
   response: Type.Object({}),
   work: async ({ reader }) => {
-    await reader.read('writing', 'DROP TABLE texts')
+    await reader.read('events', 'DROP TABLE texts')
     return {}
   },
 })

@@ -236,7 +236,14 @@ async function searchAll(store: Store, rows: number, cpu: () => Promise<number>)
       { settings },
     )
   }
-  const limits = { maxSeconds: 600, maxMemoryMb: 4096, maxRows: 0, organizationQueries: 8, organizationRows: 0 }
+  const limits = {
+    maxSeconds: 600,
+    maxMemoryMb: 4096,
+    maxRows: 0,
+    organizationQueries: 8,
+    organizationRows: 0,
+    organizationSeconds: 0,
+  }
   const reader = createReaders({ store, limits, metrics: createMetrics('bench'), log: silentLog })(
     ORGANIZATION,
     new AbortController().signal,

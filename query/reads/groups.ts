@@ -3,6 +3,7 @@
 import type { Conditions } from '../filters.ts'
 import type { Slice } from '../page.ts'
 import { afterCursor, sliceParameters, sliceSql } from '../page.ts'
+import type { Question } from '../questions.ts'
 import type { Parameters, Reader } from '../reader.ts'
 import type { Window } from '../window.ts'
 import type { ChosenConversation, Eligible } from './conversation-page.ts'
@@ -124,7 +125,7 @@ async function bound(reader: Reader, grouping: Grouping): Promise<{ members: str
 
 async function ask<T>(
   reader: Reader,
-  question: string,
+  question: Question,
   grouping: Grouping,
   sql: (members: string) => string,
   more: Parameters = {},

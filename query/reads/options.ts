@@ -1,5 +1,6 @@
 // Identifiers and values that hold a text, with the conversations that they lead to.
 import type { Conditions } from '../filters.ts'
+import type { Question } from '../questions.ts'
 import type { Parameters, Reader } from '../reader.ts'
 import type { Window } from '../window.ts'
 import type { Eligible } from './conversation-page.ts'
@@ -69,7 +70,7 @@ const IDENTIFIERS = `
 
 async function ask(
   reader: Reader,
-  question: string,
+  question: Question,
   found: string,
   asked: Asked,
   more: Parameters,

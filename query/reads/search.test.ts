@@ -15,7 +15,14 @@ const organization = id(1)
 const db = await walledDatabase(t)
 const reader = createReaders({
   store: db.reader,
-  limits: { maxSeconds: 300, maxMemoryMb: 1024, maxRows: 0, organizationQueries: 8, organizationRows: 0 },
+  limits: {
+    maxSeconds: 300,
+    maxMemoryMb: 1024,
+    maxRows: 0,
+    organizationQueries: 8,
+    organizationRows: 0,
+    organizationSeconds: 0,
+  },
   metrics: createMetrics('query'),
   log: silentLog,
 })(organization, new AbortController().signal)

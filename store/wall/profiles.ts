@@ -1,4 +1,5 @@
 // The engine's users behind the wall and the settings that are pinned for each; as SQL for a server, as XML for the embedded engine.
+import { settingsOfClass, YIELD_MS } from '../classes.ts'
 
 /** Names of the users, and of the one whom the views read as. */
 export interface WallNames {
@@ -10,7 +11,8 @@ export interface WallNames {
   readonly definer: string
 }
 
-type Profile = Readonly<Record<string, string | number>>
+/** Settings of a user. */
+export type Profile = Readonly<Record<string, string | number>>
 
 /** What reads of the dashboard run under: reads only; limits come with each query. */
 export const READER_PROFILE: Profile = { readonly: 2 }
@@ -37,7 +39,8 @@ export const SQL_PROFILE: Profile = {
   max_result_rows: SQL_MAX_ROWS,
   max_result_bytes: 16 * 1024 * 1024,
   result_overflow_mode: 'break',
-  max_threads: 2,
+  ...settingsOfClass('sql'),
+  low_priority_query_wait_time_ms: YIELD_MS,
   max_concurrent_queries_for_user: 32,
   max_ast_depth: 200,
   max_ast_elements: 5_000,
@@ -52,6 +55,9 @@ export const SQL_PROFILE: Profile = {
   cancel_http_readonly_queries_on_client_close: 1,
   http_wait_end_of_query: 1,
 }
+
+/** The settings by which SQL of tenants makes room for others. */
+export const PATIENT: readonly string[] = ['priority', 'low_priority_query_wait_time_ms']
 
 /** Without it the row filter cannot read the header; to change it would only close the wall. */
 export const HEADER_SETTING = 'allow_get_client_http_header'

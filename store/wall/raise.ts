@@ -6,8 +6,8 @@ import type { Store, StoreOptions } from '#store/client.ts'
 import { createStore } from '#store/client.ts'
 import type { Placement } from '#store/migrate.ts'
 import { fill } from '#store/migrate.ts'
-import type { WallNames } from './profiles.ts'
-import { HEADER_SETTING, READER_PROFILE, SQL_PROFILE } from './profiles.ts'
+import type { Profile, WallNames } from './profiles.ts'
+import { HEADER_SETTING, PATIENT, READER_PROFILE, SQL_PROFILE } from './profiles.ts'
 import { ORGANIZATION_HEADER, ROW_FILTER, TENANT_VIEWS, viewsDatabase, WALLED_TABLES } from './tables.ts'
 
 /** A user who may log in. */
@@ -38,7 +38,7 @@ const settings = (profile: Readonly<Record<string, string | number>>): string =>
     .join(', ')
 
 /** The statements that make users, policies and grants on a server; an administrator may run them in our place. */
-export function userStatements(placement: Placement, logins: WallLogins): string[] {
+export function userStatements(placement: Placement, logins: WallLogins, profile: Profile = SQL_PROFILE): string[] {
   const { database } = placement
   const on = fill('{{on_cluster}}', placement)
   const { reader, sql, definer } = logins
@@ -51,7 +51,7 @@ export function userStatements(placement: Placement, logins: WallLogins): string
   const both = `${named(reader.name)}, ${named(definer)}`
   return [
     ...user(reader.name, password(reader), READER_PROFILE),
-    ...user(sql.name, password(sql), SQL_PROFILE),
+    ...user(sql.name, password(sql), profile),
     ...user(definer, 'HOST NONE', { readonly: 1 }),
     ...WALLED_TABLES.flatMap(table => [
       // First: where a table has any policy, some servers show nothing to users who have none.
@@ -76,6 +76,15 @@ export function viewStatements(placement: Placement, definer: string): string[] 
   ]
 }
 
+/** The profile of tenants' SQL as this server can have it: before 25.4 who makes room would wait for a second at every block. */
+async function profileOf(store: Store): Promise<Profile> {
+  const [known] = await store.read('SELECT 1 FROM system.settings WHERE name = {name:String}', {
+    parameters: { name: PATIENT.at(-1) as string },
+  })
+  if (known !== undefined) return SQL_PROFILE
+  return Object.fromEntries(Object.entries(SQL_PROFILE).filter(([name]) => !PATIENT.includes(name)))
+}
+
 /** Where a wall is raised, by whom, and for which users. */
 export interface WallOptions {
   /** A user who may make what is missing. */
@@ -92,12 +101,14 @@ export interface WallOptions {
 export async function raiseWall(options: WallOptions): Promise<string | undefined> {
   const placement: Placement = { database: options.store.database, cluster: options.cluster ?? '' }
   const { users } = options
-  const statements = [
-    ...(typeof users.reader === 'string' ? [] : userStatements(placement, users as WallLogins)),
-    ...viewStatements(placement, users.definer),
-  ]
   const store = createStore({ ...options.store, database: 'default' })
   try {
+    const statements = [
+      ...(typeof users.reader === 'string'
+        ? []
+        : userStatements(placement, users as WallLogins, await profileOf(store))),
+      ...viewStatements(placement, users.definer),
+    ]
     for (const statement of statements) await store.command(statement)
     return undefined
   } catch (error) {

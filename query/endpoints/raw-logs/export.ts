@@ -1,11 +1,13 @@
 // POST /dashboard/api/raw-logs/export and errors/export: what raw-logs and errors list, all of it, as CSV. Read in slices by cursor: a slow
 // client holds one slice and no query, and a slice never reads more texts than fit the memory set aside for it.
+
 import { readRecord } from '#control/lists.ts'
 import { metadataKeysKey } from '#control/records.ts'
 import type { MetadataKeys } from '#proto/dashboard/metadata.ts'
 import { RawLogsRequest } from '#proto/dashboard/raw-logs.ts'
 import type { BaseFilters } from '#proto/dashboard/shared.ts'
 import { QueryFilters } from '#proto/dashboard/shared.ts'
+import { settingsOfClass } from '#store/classes.ts'
 import type { Cell } from '../../csv.ts'
 import { csvLine } from '../../csv.ts'
 import type { Position } from '../../cursor.ts'
@@ -100,7 +102,7 @@ export async function exportErrors(asked: Call, request: QueryFilters): Promise<
 function unhurried(call: Call): Call {
   const { reader } = call
   const read: Reader['read'] = (question, sql, parameters, settings) =>
-    reader.read(question, sql, parameters, { max_threads: 1, ...settings })
+    reader.read(question, sql, parameters, { ...settingsOfClass('export'), ...settings })
   return { ...call, reader: { ...reader, read } }
 }
 

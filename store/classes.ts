@@ -1,0 +1,37 @@
+// What one statement may take from the store, by what it is asked for: the one table of these limits. Time, rows and memory as a whole
+// are settings (PARLEY_QUERY_MAX_…); here stands which share of them, of the cores and of the others' patience a class has.
+
+/** What a statement is asked for. */
+export type QueryClass = 'lookUp' | 'page' | 'figures' | 'search' | 'export' | 'sql'
+
+/** Limits of a class. */
+export interface ClassLimits {
+  /** Cores that work on one statement at most: a store with many must not give all of them to one. */
+  readonly threads: number
+  /** Of the memory that one statement may take. */
+  readonly memory: number
+  /** 1 goes first. Of a later class each block waits while anything of an earlier one runs, but no longer than YIELD_MS. */
+  readonly priority: number
+}
+
+/**
+ * Somebody waits for the first four; an export is fetched in slices by a program. SQL of tenants is whatever they wrote: it makes room, so
+ * that a statement that takes all it may is little noticed by the dashboards of others.
+ */
+export const CLASSES: Readonly<Record<QueryClass, ClassLimits>> = {
+  lookUp: { threads: 2, memory: 0.5, priority: 1 },
+  page: { threads: 4, memory: 1, priority: 1 },
+  figures: { threads: 8, memory: 1, priority: 1 },
+  search: { threads: 4, memory: 1, priority: 1 },
+  export: { threads: 1, memory: 1, priority: 1 },
+  sql: { threads: 2, memory: 1, priority: 2 },
+}
+
+/** How long a block of a later class waits at most; then it is computed, so that nothing stands still. */
+export const YIELD_MS = 50
+
+/** Cores and patience of a class as settings of a statement. */
+export const settingsOfClass = (of: QueryClass): { readonly max_threads: number; readonly priority: string } => ({
+  max_threads: CLASSES[of].threads,
+  priority: String(CLASSES[of].priority),
+})
