@@ -1,6 +1,6 @@
 // Spans of a range that name no session, on their way between the thread that reads them and the owner, who may know their home.
 import { uuidBytes } from '#proto/ids.ts'
-import type { EventRow } from '#proto/rows.ts'
+import type { EventRow, LinkRow } from '#proto/rows.ts'
 import type { Units } from './units.ts'
 
 /** Where spans of a trace belong, as their rows say it. */
@@ -23,6 +23,9 @@ export interface LooseUnits {
   readonly hours: Uint32Array
   /** 1 = nothing else hangs on the stand-in, so that the span may be written at home at once. */
   readonly free: Uint8Array
+  /** For each of them: 0, or the number of the home that a link of the same range says, counted from 1. */
+  readonly revealed: Uint32Array
+  readonly homes: readonly Home[]
 }
 
 /** Which of them are written at home. */
@@ -46,11 +49,47 @@ export const hourIn = (ts: string): number => hourAt(Date.parse(`${ts.slice(0, 1
 export const keyOf = (id: string): string => uuidBytes(id).toString('latin1')
 
 /** The names of all stand-ins. */
-export function keysOf({ standIns }: LooseUnits): string[] {
+export function keysOf({ standIns }: Pick<LooseUnits, 'standIns'>): string[] {
   const bytes = Buffer.from(standIns.buffer, standIns.byteOffset, standIns.byteLength)
   return Array.from({ length: bytes.length / ID_BYTES }, (_, i) =>
     bytes.toString('latin1', i * ID_BYTES, (i + 1) * ID_BYTES),
   )
+}
+
+/** Which link of a trace counts: the least, as RANK of moves.ts has it. */
+function isBefore(a: LinkRow, b: LinkRow): boolean {
+  if (a.depth !== b.depth) return a.depth < b.depth
+  if (a.started_at !== b.started_at) return a.started_at < b.started_at
+  return BigInt(a.span_id) < BigInt(b.span_id)
+}
+
+/** The links of a range: of each trace the one that counts among them. */
+class RangeLinks {
+  readonly #best = new Map<string, LinkRow>()
+
+  add(link: LinkRow | undefined): void {
+    if (link === undefined) return
+    const key = keyOf(link.provisional_id)
+    const known = this.#best.get(key)
+    if (known === undefined || isBefore(link, known)) this.#best.set(key, link)
+  }
+
+  /** Numbers of homes for stand-ins, and those homes. */
+  of(standIns: Uint8Array, units: number): Pick<LooseUnits, 'revealed' | 'homes'> {
+    const revealed = new Uint32Array(units)
+    const homes: Home[] = []
+    if (this.#best.size === 0) return { revealed, homes }
+    const numbers = new Map<string, number>()
+    for (const [i, key] of keysOf({ standIns }).entries()) {
+      const link = this.#best.get(key)
+      if (link === undefined) continue
+      const { conversation_id, session_id } = link
+      const number = numbers.get(key) ?? homes.push({ conversation_id, session_id })
+      numbers.set(key, number)
+      revealed[i] = number
+    }
+    return { revealed, homes }
+  }
 }
 
 /** The loose units of a range, with their ordinals. */
@@ -58,6 +97,7 @@ export function looseOf(units: Units): { readonly asked: LooseUnits; readonly or
   const ordinals: number[] = []
   const free: number[] = []
   const hours: number[] = []
+  const links = new RangeLinks()
   let standIns = new Uint8Array(64 * ID_BYTES)
   for (let ordinal = 0; ordinal < units.length; ordinal++) {
     const placed = units.rowsAt(ordinal)
@@ -66,10 +106,13 @@ export function looseOf(units: Units): { readonly asked: LooseUnits; readonly or
     const at = ordinals.length * ID_BYTES
     if (placed.packed !== undefined) {
       const { units: packed, at: unit } = placed.packed
+      // What the store refuses reveals nothing.
+      if (!placed.refused) links.add(packed.linkOf(unit))
       if (!packed.putStandIn(unit, standIns, at)) continue
       free.push(packed.isCaptured(unit) ? 0 : 1)
       hours.push(packed.hourOf(unit))
     } else {
+      if (!placed.refused) placed.unit.links?.forEach(link => links.add(link))
       const [event] = placed.unit.events
       if (event === undefined || event.provisional !== 1) continue
       standIns.set(uuidBytes(event.conversation_id), at)
@@ -78,12 +121,13 @@ export function looseOf(units: Units): { readonly asked: LooseUnits; readonly or
     }
     ordinals.push(ordinal)
   }
-  const sequences = Float64Array.from(ordinals, ordinal => units.sequences[ordinal] as number)
+  standIns = standIns.slice(0, ordinals.length * ID_BYTES)
   const asked = {
-    standIns: standIns.slice(0, ordinals.length * ID_BYTES),
-    sequences,
+    standIns,
+    sequences: Float64Array.from(ordinals, ordinal => units.sequences[ordinal] as number),
     hours: Uint32Array.from(hours),
     free: Uint8Array.from(free),
+    ...links.of(standIns, ordinals.length),
   }
   return { asked, ordinals: Uint32Array.from(ordinals) }
 }

@@ -49,6 +49,8 @@ export interface PackedUnits {
   putStandIn(unit: number, into: Uint8Array, at: number): boolean
   /** True when what a unit reveals is captured with it. */
   isCaptured(unit: number): boolean
+  /** What a unit reveals of its trace; at most one unit for each trace does. */
+  linkOf(unit: number): LinkRow | undefined
   /** The hour in which the event of a unit stands (loose.ts). */
   hourOf(unit: number): number
   /** Writes the fingerprint of a unit. */

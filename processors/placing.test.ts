@@ -91,6 +91,32 @@ t.test('a late span is at home at once, and goes along when a better link comes'
   await stop()
 })
 
+t.test('spans that come with the link of their trace are at home at once', async t => {
+  const links = followed(t)
+  const { stop } = await own(t, bench, { links })
+  const [child, root] = [conversationOf('a child of 6'), conversationOf('the root of 6')]
+  await send(bench, [
+    { trace: 6, span: 2, parent: 1, afterMs: 1 },
+    { trace: 6, span: 3, parent: 1, afterMs: 2, session: 'a child of 6' },
+    { trace: 6, span: 4, parent: 1, afterMs: 3 },
+    { trace: 7, span: 2, parent: 1, afterMs: 4 },
+    { trace: 6, span: 1, session: 'the root of 6' },
+    { trace: 6, span: 5, parent: 1, afterMs: 5, user: 'ada' },
+  ])
+  await shows(t, 6, { [child]: 1, [root]: 4 })
+  t.equal(await movedOf(6), 1, 'only the span with a capture was moved')
+  await shows(t, 7, { [standInOf(7)]: 1 })
+  // What is known from before says more than the range does.
+  await knows(links, 6, 'the root of 6')
+  await send(bench, [
+    { trace: 6, span: 6, parent: 1, afterMs: 6, session: 'a child of 6' },
+    { trace: 6, span: 7, parent: 1, afterMs: 7 },
+  ])
+  await shows(t, 6, { [child]: 2, [root]: 5 })
+  t.equal(await movedOf(6), 1, 'nothing was moved')
+  await stop()
+})
+
 for (const [trace, kept] of [
   [2, true],
   [3, false],

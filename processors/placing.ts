@@ -198,15 +198,23 @@ export class Placing {
 const nameOf = ({ lane, from }: IntentName): string => `${lane}/${from}`
 const hashOf = (text: string): string => hash('sha1', text, 'hex').slice(0, 16)
 
-function placementOf(keys: readonly string[], { free }: LooseUnits, links: LinkMemory): Placement | null {
+/**
+ * What is known of a trace says where its spans belong, else what the range itself reveals. That need not be the link which counts in
+ * the end: the range has links, so its traces are looked at when it is finished.
+ */
+function placementOf(
+  keys: readonly string[],
+  { free, revealed, homes: known }: LooseUnits,
+  links: LinkMemory,
+): Placement | null {
   const numbers = new Map<string, number>()
   const homes: Home[] = []
   let sessions = 0
   const of = Uint16Array.from(keys, (key, i) => {
     if (free[i] === 0) return 0
-    const known = numbers.get(key)
-    if (known !== undefined) return known
-    const home = links.homeOf(key)
+    const number = numbers.get(key)
+    if (number !== undefined) return number
+    const home = links.homeOf(key) ?? known[(revealed[i] as number) - 1]
     if (home === undefined || homes.length === HOMES_MAX || sessions > SESSIONS_MAX) return 0
     sessions += home.session_id.length
     numbers.set(key, homes.push(home))

@@ -263,6 +263,10 @@ export class PackedSpans implements PackedUnits {
     return (this.#sessions[unit] ?? null) !== null
   }
 
+  linkOf(unit: number): LinkRow | undefined {
+    return this.#links.get(unit)
+  }
+
   hourOf(unit: number): number {
     const written = this.#written[unit] as Written
     if ('event' in written) return hourIn(written.event.ts)

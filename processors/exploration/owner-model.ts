@@ -303,6 +303,7 @@ export class OwnerModel {
   #tell(name: IntentName): void {
     const intent = this.#intent(name)
     const { from, to, homes } = intent
+    this.#placing.tell(name)
     this.world.finished.push({ from, to, scope: scopeOf(intent), revision: homes?.revision ?? null })
   }
 

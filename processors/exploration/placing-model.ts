@@ -8,6 +8,11 @@ import { Gone } from './statements.ts'
 /** Decisions that may be open. */
 const SLOTS = 2
 const KNOWN = 0.8
+/** Of rows of which nothing is known: the range reveals where they belong. */
+const REVEALED = 0.1
+
+/** What a range itself reveals: positions of rows that it writes at home by links of its own. */
+type Revealed = ReadonlySet<number>
 
 /** What was decided about a range. */
 export interface PlacedModel {
@@ -21,6 +26,7 @@ const keyOf = ({ lane, from }: IntentName): string => `${lane}/${from}`
 export class PlacingModel {
   readonly #host: MoverHost
   readonly #homes = new Map<string, Homes>()
+  readonly #revealed = new Map<string, Revealed>()
   /** Slots of ranges that are not recorded yet. */
   readonly #pending = new Set<number>()
 
@@ -34,20 +40,26 @@ export class PlacingModel {
     const revision = Math.floor(world.random() * (world.finished.length + 1))
     const known = world.homesAt(revision)
     const homes = new Map<number, string>()
+    const revealed = new Set<number>()
     for (const sequence of positionsOf(world, range)) {
       const home = known.get(world.ids[sequence - 1] as string)
       if (home !== undefined && world.chance(KNOWN)) homes.set(sequence, home)
+      else if (home === undefined && world.chance(REVEALED)) {
+        homes.set(sequence, `session${Math.floor(world.random() * 3)}`)
+        revealed.add(sequence)
+      }
     }
     const taken = new Set([...cursor().intents.map(intent => intent.homes?.slot), ...this.#pending])
     const slot = Array.from({ length: SLOTS }, (_, i) => i).find(one => !taken.has(one))
     if (homes.size === 0 || slot === undefined) return undefined
     this.#pending.add(slot)
-    const text = JSON.stringify([...homes])
+    const text = JSON.stringify([[...homes], [...revealed]])
     yield
     // By compare-and-set: nobody who has lost the partition writes it.
     if (world.lease !== lease) throw new Gone()
     world.slots.set(slot, text)
     this.#homes.set(keyOf({ lane, from: range.from }), homes)
+    this.#revealed.set(keyOf({ lane, from: range.from }), revealed)
     world.placed += homes.size
     return { homes, named: { slot, hash: text, revision, rows: homes.size } }
   }
@@ -63,13 +75,28 @@ export class PlacingModel {
     if (intent.homes === undefined) return undefined
     const text = world.slots.get(intent.homes.slot) ?? ''
     if (text !== intent.homes.hash) return undefined
-    const homes = new Map(JSON.parse(text) as [number, string][])
+    const [pairs, revealed] = JSON.parse(text) as [[number, string][], number[]]
+    const homes = new Map(pairs)
     this.#homes.set(keyOf(intent), homes)
+    this.#revealed.set(keyOf(intent), new Set(revealed))
     return homes
   }
 
   forget(name: IntentName): void {
     this.#homes.delete(keyOf(name))
+    this.#revealed.delete(keyOf(name))
+  }
+
+  /** The links of a range become known with its record, and whoever has looked at less than that finds its rows stored. */
+  tell(name: IntentName): void {
+    const { world } = this.#host
+    for (const sequence of this.#revealed.get(keyOf(name)) ?? []) {
+      const id = world.ids[sequence - 1] as string
+      const to = this.of(name).get(sequence) as string
+      // Of two links of one trace the same one counts for ever: here the one that is known.
+      if (!world.homes.has(id)) world.homes.set(id, to)
+      world.finished.push({ link: id, to: world.homes.get(id) as string })
+    }
   }
 
   of(name: IntentName): Homes {
