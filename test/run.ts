@@ -7,13 +7,14 @@ import { glob, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import { dirname, join, relative, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
+import { bundleDependencies } from './bundle.ts'
 import { cpuSecondsOf } from './cpu.ts'
 import { sharedClickHouse } from './engines.ts'
 import { LONGEST } from './longest.ts'
 import { temporaryFolder } from './memory-disk.ts'
 
 const ROOT = join(import.meta.dirname, '..')
-const PRELOADED = new URL('./stripped.mjs', import.meta.url).href
+const PRELOADED = new URL('./stripped.mjs', import.meta.url)
 const RESULTS = join(ROOT, '.tap', 'test-results')
 /** A file that takes longer hangs. It is asked what it waits for first (tap tells), and then ended. */
 const FILE_TIMEOUT_S = 1_200
@@ -75,7 +76,7 @@ async function run(file: string): Promise<Outcome> {
       ...process.env,
       PARLEY_TEST_CPU_FILE: cpuFile,
       TAP_TIMEOUT: String(FILE_TIMEOUT_S),
-      NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} --import ${PRELOADED}`.trim(),
+      NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} --import ${PRELOADED.href}`.trim(),
     },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
@@ -123,6 +124,10 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 const files = await choose()
 say(`${files.length} files, ${jobs} at a time, temporary files in ${temporaryFolder}`)
 await rm(RESULTS, { recursive: true, force: true })
+await bundleDependencies().then(
+  folder => PRELOADED.searchParams.set('bundled', folder),
+  (error: unknown) => say(`dependencies are loaded as they are: ${String(error)}`),
+)
 // It starts beside the first files. Who needs it hears itself when it cannot be had.
 const shared = files.length < HOLD_ENGINE_FROM ? undefined : sharedClickHouse().catch(() => undefined)
 /** What the engine that they share has cost so far. */

@@ -6,12 +6,14 @@
 import { createHash } from 'node:crypto'
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { enableCompileCache, registerHooks, stripTypeScriptTypes, syncBuiltinESMExports } from 'node:module'
-import { fileURLToPath } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import threads, { isMainThread, threadId } from 'node:worker_threads'
 
 const ROOT = new URL('../', import.meta.url)
 const STRIPPED = fileURLToPath(new URL('.tap/stripped/', ROOT))
 const LOCKED = ['package-lock.json', 'package.json'].map(name => readFileSync(new URL(name, ROOT)))
+/** The folder of `?bundled=`: dependencies made into one file each (see bundle.ts), by the name that they are imported under. */
+const BUNDLES = new URL(import.meta.url).searchParams.get('bundled')
 const RESOLVED = fileURLToPath(new URL(`.tap/resolved-${hashOf(...LOCKED).slice(0, 12)}.json`, ROOT))
 /** What was found is told to others this soon: a process that is killed says nothing at its end. */
 const SAVE_MS = 1_000
@@ -37,11 +39,15 @@ const resolved = readResolved()
 let unsaved = false
 process.on('exit', save)
 
+const bundled = readBundled()
+
 registerHooks({
   resolve(name, context, nextResolve) {
     const folder = context.parentURL?.slice(0, context.parentURL.lastIndexOf('/') + 1)
     if (!folder?.startsWith(ROOT.href)) return nextResolve(name, context)
     const how = context.conditions.includes('import') ? 'i' : 'r'
+    const bundle = how === 'i' && !folder.includes('/node_modules/') ? bundled.get(name) : undefined
+    if (bundle !== undefined) return { url: bundle, format: 'module', shortCircuit: true }
     const key = `${how} ${name} ${folder.slice(ROOT.href.length)}`
     const known = resolved.get(key)
     if (known !== undefined) {
@@ -88,6 +94,12 @@ function readResolved() {
   } catch {
     return new Map()
   }
+}
+
+function readBundled() {
+  if (BUNDLES === null) return new Map()
+  const found = Object.entries(JSON.parse(readFileSync(`${BUNDLES}/bundled.json`, 'utf8')))
+  return new Map(found.map(([name, file]) => [name, pathToFileURL(`${BUNDLES}/${file}`).href]))
 }
 
 /** Adds what was found here to what others have found. */
