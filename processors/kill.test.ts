@@ -20,10 +20,10 @@ import { scaled } from '#test/scale.ts'
 import { allEqual, countsOf, envelopeOf, someEvents, type TestEvent } from './fixture.ts'
 
 /** Of each processor; the engines die four times beside it. */
-const KILLS_EACH = scaled({ sample: 4, full: 9 })
+const KILLS_EACH = scaled({ sample: 3, full: 9 })
 const EVENTS_AN_ENVELOPE = 20
 /** Between the envelopes of a partition. */
-const PAUSE_MS = scaled({ sample: 40, full: 10 })
+const PAUSE_MS = scaled({ sample: 120, full: 10 })
 
 t.test(
   'whatever is killed, whenever: what was acknowledged is stored exactly once',

@@ -42,7 +42,7 @@ function sendAs(organization: string, message: unknown) {
 
 const STARTED_MS = Date.now() - 600_000
 const ROUNDS = scaled({ sample: 2, full: 3 })
-const CALLS = scaled({ sample: 5, full: 8 })
+const CALLS = scaled({ sample: 3, full: 8 })
 
 /** A report of `exchanges` exchanges whose words say which report they are of. */
 function reportOf(id: string, round: number, exchanges: number): object {

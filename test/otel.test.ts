@@ -7,8 +7,9 @@ import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import type { MadeSpan } from '#test/otel/sender.ts'
 import { eventually, nodeEnv, startSystem } from '#test/rig.ts'
+import { scaled } from '#test/scale.ts'
 
-const SPANS = 10_000
+const SPANS = scaled({ sample: 2_000, full: 10_000 })
 
 interface StoredSpan {
   trace: string

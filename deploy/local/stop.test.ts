@@ -1,4 +1,4 @@
-// How the launcher ends, whatever the moment and whoever does not listen; and that it starts nothing that it was given.
+// How the launcher ends, whatever the moment and whoever does not listen; and that it starts and ends nothing that it was given.
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
@@ -6,18 +6,17 @@ import { createStore } from '#store/client.ts'
 import { eventually, startClickHouse, startNats } from '#test/rig.ts'
 import { allGone, freshSettings, launch, processesOf, ready } from './fixture.ts'
 
+/** True while there is a process of this id. */
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
+
 // The stops that wait for someone take up to ten seconds each.
 t.setTimeout(1_200_000)
-
-t.test('a launcher that is killed takes everything with it, also when there is no next start', async t => {
-  const env = await freshSettings(t)
-  const launched = launch(t, env)
-  await ready(launched, env)
-  const processes = await processesOf(env)
-  launched.child.kill('SIGKILL')
-  await launched.exited()
-  await allGone(processes)
-})
 
 t.test('a stop in the middle of the start leaves nothing running', { timeout: 1_200_000 }, async t => {
   // Moments of a start: before the engines, while they start, while streams and schema are laid out, while parts start.
@@ -97,4 +96,13 @@ t.test('engines that are given are used, and none is started', async t => {
   await store.close()
   await t.rejects(stat(join(env.PARLEY_DATA_DIR as string, 'nats')))
   await t.rejects(stat(join(env.PARLEY_DATA_DIR as string, 'clickhouse')))
+
+  await t.test('a launcher that is killed takes its own with it, also when there is no next start', async t => {
+    const processes = await processesOf(env)
+    t.ok(processes.length >= 4)
+    launched.child.kill('SIGKILL')
+    await launched.exited()
+    await allGone(processes)
+    for (const engine of [nats, clickhouse]) t.ok(isAlive(engine.pid()), 'what it was given stays')
+  })
 })
