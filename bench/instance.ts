@@ -9,7 +9,7 @@ export interface Instance {
   readonly otel_url: string
   readonly org_id: string
   readonly api_key: string
-  readonly pids: Readonly<Record<string, number | readonly number[]>>
+  readonly pids: Readonly<Record<string, number | null | readonly number[]>>
 }
 
 const dataDir = text('PARLEY_DATA_DIR', 'where the running instance keeps local.json', '.parley')

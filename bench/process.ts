@@ -18,6 +18,15 @@ export async function residentBytes(pid: number): Promise<number> {
   return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1] ?? 'NaN') * 1024
 }
 
+/**
+ * The process's share of what is resident, in bytes: pages that several processes have count in parts (Pss), so that the sum over
+ * processes is what they occupy together.
+ */
+export async function sharedBytes(pid: number): Promise<number> {
+  const rollup = await read(pid, 'smaps_rollup')
+  return Number(/^Pss:\s+(\d+) kB$/m.exec(rollup)?.[1] ?? 'NaN') * 1024
+}
+
 async function read(pid: number, name: string): Promise<string> {
   try {
     return await readFile(`/proc/${pid}/${name}`, 'utf8')

@@ -217,6 +217,7 @@ function pidsOf(fleet: Fleet): Readonly<Record<string, number | null | readonly 
     receivers: fleet.pids('receivers'),
     processors: fleet.pids('processors'),
     query: fleet.pidOf('query'),
+    analysis: fleet.pidOf('analysis'),
   }
 }
 
