@@ -136,14 +136,17 @@ export class Mover {
     if (traces.length > 0) await this.#write({ ...this.#state, move: { id: randomUUID(), pairs: 0 } })
     for (const some of slicesOf(traces)) {
       const { recent, older } = await this.#insist(() => this.#timed('older', () => this.#split(some)))
+      const captured = recent.flatMap(({ trace, begin }) => (begin.captured ? [trace] : []))
+      let capturing: (() => Promise<void>) | undefined = () => this.#captures(some, { captured, older })
       for (const part of [...slicesBySequence(recent), { traces: older, from: 0 }]) {
         // Others may take rows of this partition back between two moves.
-        while (part.traces.length > 0 && (await this.#insist(() => this.#alone(() => this.#home(part))))) {
+        for (let more = part.traces.length > 0; more; ) {
           if (signal.aborted) return true
+          more = await this.#insist(() => this.#alone(() => together(this.#home(part), capturing?.())))
+          capturing = undefined
         }
       }
-      const captured = recent.flatMap(({ trace, begin }) => (begin.captured ? [trace] : []))
-      await this.#insist(() => this.#alone(() => this.#captures(some, { captured, older })))
+      if (capturing) await this.#insist(() => this.#alone(capturing as () => Promise<void>))
     }
     return true
   }
@@ -304,6 +307,13 @@ export class Mover {
   #check(): void {
     if (this.#context.signal.aborted || this.#context.draining()) throw new Stopped()
   }
+}
+
+/** Both at the same time, and an end only when both have ended. @throws what the first or the second threw. */
+async function together<T>(first: Promise<T>, second: Promise<void> | undefined): Promise<T> {
+  const ended = await Promise.allSettled([first, second])
+  for (const one of ended) if (one.status === 'rejected') throw one.reason
+  return first
 }
 
 /** A trace, and what this owner has read of it. */
