@@ -67,8 +67,10 @@ export async function* readRowsInParts(
   maxBytes: number,
 ): AsyncGenerator<LogRow[]> {
   const records = await readEvents(reader, keys)
-  const sessions = await readSessions(reader, [...new Set(records.map(record => record.conversation_id))])
-  const lenders = await readLendersOf(reader, records)
+  const [sessions, lenders] = await Promise.all([
+    readSessions(reader, [...new Set(records.map(record => record.conversation_id))]),
+    readLendersOf(reader, records),
+  ])
   const bytesOf = (record: EventRecord): number => {
     const { input = record, output = record }: Lenders = lenders.get(record.event_id) ?? {}
     return Math.min(input.input_bytes, IO_PREVIEW_MAX_BYTES) + Math.min(output.output_bytes, IO_PREVIEW_MAX_BYTES)

@@ -18,22 +18,30 @@ import { readSessions } from '../../reads/sessions.ts'
 import type { Texts } from '../../reads/texts.ts'
 import { readTexts } from '../../reads/texts.ts'
 
-/** Rows in the order chosen. Figures must be there; traits, events, texts and costs may be missing. */
+/**
+ * Rows in the order chosen. Figures must be there; traits, events, texts and costs may be missing. `ofUsers` is told of the users of the
+ * page as soon as they are known, so that what it reads is read beside the events.
+ */
 export async function hydrate(
   reader: Reader,
   chosen: readonly ChosenConversation[],
   excludeIo: boolean,
   { orElse }: Missing,
+  ofUsers: (users: readonly string[]) => Promise<void> = async () => undefined,
 ): Promise<ConversationRow[]> {
   const ids = chosen.map(conversation => conversation.conversation_id)
-  const bounds = await boundsOf(reader, ids)
+  const [bounds, sessions] = await Promise.all([
+    boundsOf(reader, ids),
+    orElse(readSessions(reader, ids), new Map<string, SessionState>()),
+  ])
   if (bounds === null) return []
-  const sessionsRead = orElse(readSessions(reader, ids), new Map<string, SessionState>())
-  const [facts, sessions, costs, events] = await Promise.all([
-    readFacts(reader, bounds),
-    sessionsRead,
+  const factsRead = readFacts(reader, bounds)
+  const userOf = (facts: ConversationFacts): string => sessions.get(facts.conversation_id)?.user_id || facts.user_id
+  const [facts, costs, events] = await Promise.all([
+    factsRead,
     orElse(readCosts(reader, bounds), new Map()),
-    sessionsRead.then(sessions => orElse(readNewest(reader, bounds, sessions, excludeIo, orElse), new Map())),
+    orElse(readNewest(reader, bounds, sessions, excludeIo, orElse), new Map()),
+    factsRead.then(facts => ofUsers([...new Set(ids.flatMap(id => facts.get(id) ?? []).map(userOf))].filter(Boolean))),
   ])
   return ids.flatMap(id => {
     const figures = facts.get(id)

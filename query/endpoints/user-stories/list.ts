@@ -41,10 +41,12 @@ export async function readStories(call: Call, request: UserStoriesRequest): Prom
     slice: sliceOf(request),
   })
   const missing = createMissing(call)
-  const conversations = await hydrate(call.reader, chosen.slice(0, request.page_size), request.exclude_io, missing)
-  const user_summaries = request.allow_limited_preview
-    ? []
-    : await summarize(call, conversations, conditions, missing.orElse)
+  let histories: Histories = { users: [], figures: new Map(), costs: new Map() }
+  const page = chosen.slice(0, request.page_size)
+  const conversations = await hydrate(call.reader, page, request.exclude_io, missing, async users => {
+    if (!request.allow_limited_preview) histories = await readHistories(call, users, conditions, missing.orElse)
+  })
+  const user_summaries = request.allow_limited_preview ? [] : summarize(conversations, histories)
   return {
     conversations,
     user_summaries,
@@ -54,14 +56,19 @@ export async function readStories(call: Call, request: UserStoriesRequest): Prom
   }
 }
 
-/** Figures of the users of the page over their whole history; those of anonymous conversations are the conversation's own. */
-async function summarize(
+/** What is known of some users over their whole history. */
+interface Histories {
+  readonly users: readonly string[]
+  readonly figures: ReadonlyMap<string, UserFigures>
+  readonly costs: ReadonlyMap<string, CostMetadata[]>
+}
+
+async function readHistories(
   call: Call,
-  conversations: readonly ConversationRow[],
+  users: readonly string[],
   conditions: Conditions,
   orElse: Missing['orElse'],
-): Promise<VisibleUserSummary[]> {
-  const users = [...new Set(conversations.flatMap(conversation => conversation.user_id ?? []))]
+): Promise<Histories> {
   // The time range chooses the page, not the history.
   const always: Window = windowFrom(0)
   const whole = { sql: conditions.sql, parameters: { ...conditions.parameters, ...always.parameters } }
@@ -69,6 +76,14 @@ async function summarize(
     orElse(readUserFigures(call.reader, users, whole), new Map<string, UserFigures>()),
     orElse(costsOf(call, users, whole), new Map<string, CostMetadata[]>()),
   ])
+  return { users, figures, costs }
+}
+
+/** Figures of the users of the page over their whole history; those of anonymous conversations are the conversation's own. */
+function summarize(
+  conversations: readonly ConversationRow[],
+  { users, figures, costs }: Histories,
+): VisibleUserSummary[] {
   const summary = (
     key: string,
     conversation_count: number,
