@@ -24,7 +24,7 @@ async function cursorOf(bench: Bench): Promise<Cursor | undefined> {
 
 t.test('many thousands of organizations in one block', async t => {
   const bench = await createBench(t)
-  const [messages, each] = [5, scaled({ sample: 2_500, full: 20_000 })]
+  const [messages, each] = [5, scaled({ sample: 1_000, full: 20_000 })]
   for (let m = 0; m < messages; m++) {
     const writer = new EnvelopeWriter(16 * MiB)
     for (const event of someEvents(each)) {

@@ -5,12 +5,16 @@ import { fingerprint } from '#proto/ids.ts'
 import { DEAD_STREAM } from '#proto/streams.ts'
 import type { Store } from '#store/client.ts'
 import { eventually } from '#test/rig.ts'
+import { scaled } from '#test/scale.ts'
 import type { Bench } from './fixture.ts'
 import { allEqual, countsOf, createBench, envelopeOf, organization, own, publish, someEvents } from './fixture.ts'
 import type { Cursor, Scope } from './protocol.ts'
 import { rebuildWindow } from './rebuild.ts'
 import { RepeatWindow, runsOf } from './repeats.ts'
 import { envelopeWeight, loudest, organizationWeights } from './weight.ts'
+
+/** Of each of two months, in each of four envelopes. */
+const EVENTS_OF_A_MONTH = scaled({ sample: 1_250, full: 6_250 })
 
 /** Resolves when every count is `n`; fails with the counts otherwise. */
 async function stored(t: Test, bench: Bench, n: number, timeoutMs = 30_000): Promise<void> {
@@ -324,17 +328,17 @@ t.test('a recipe that is not reproduced inserts nothing blindly: the range is ta
   await third.stop()
 })
 
-t.test('fifty thousand events over two months are one part for each month', async t => {
+t.test(`${8 * EVENTS_OF_A_MONTH} events over two months are one part for each month`, async t => {
   const bench = await createBench(t)
   for (const table of ['events', 'texts'])
     await bench.db.store.command(`SYSTEM STOP MERGES ${bench.db.database}.${table}`)
   const now = Date.UTC(2026, 5, 15)
   for (let i = 0; i < 4; i++) {
-    const events = [now, now - 40 * 86_400_000].flatMap(timestamp => someEvents(6_250, { timestamp }))
+    const events = [now, now - 40 * 86_400_000].flatMap(timestamp => someEvents(EVENTS_OF_A_MONTH, { timestamp }))
     await publish(bench, envelopeOf(events, organization, now))
   }
   const { stop } = await own(t, bench, { blockBytes: 64 * 1024 * 1024, insertIntervalMs: 1_000 })
-  await stored(t, bench, 50_000, 30_000)
+  await stored(t, bench, 8 * EVENTS_OF_A_MONTH, 30_000)
   await stop()
   const parts = await bench.db.store.read<{ table: string; partition: string; parts: string; blocks: string }>(
     `SELECT table, partition, toString(count()) AS parts, toString(uniqExact(min_block_number)) AS blocks FROM system.parts

@@ -23,8 +23,8 @@ const GRACE_S = 60
 const HOLD_ENGINE_FROM = 8
 /** How much of a failure is shown; the whole of it is in the results. */
 const SHOWN_LINES = 60
-/** Tests wait for engines and leases a good part of their time. */
-const JOBS_PER_CORE = 2
+/** Tests wait for engines and leases a good part of their time: the more, the less they compute. */
+const JOBS_PER_CORE = 3
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
