@@ -138,7 +138,7 @@ export class Mover {
       const { recent, older } = await this.#insist(() => this.#timed('older', () => this.#split(some)))
       const captured = recent.flatMap(({ trace, begin }) => (begin.captured ? [trace] : []))
       let capturing: (() => Promise<void>) | undefined = () => this.#captures(some, { captured, older })
-      for (const part of [...slicesBySequence(recent), { traces: older, from: 0 }]) {
+      for (const part of [...slicesBySequence(recent), { traces: older, from: 0, spans: Number.POSITIVE_INFINITY }]) {
         // Others may take rows of this partition back between two moves.
         for (let more = part.traces.length > 0; more; ) {
           if (signal.aborted) return true
@@ -197,14 +197,14 @@ export class Mover {
   }
 
   /** Moves some of what is not at home; true when there may be more. May be repeated from anywhere. */
-  async #home({ traces, from, hours }: Part): Promise<boolean> {
+  async #home({ traces, from, hours, spans }: Part): Promise<boolean> {
     const { partition, settling, signal, cursor } = this.#context
     const { store, lease } = settling
     const slice: Slice = { partition, traces, settled: settledCondition(cursor.value), from }
     const standing = hours ?? (await this.#timed('hours', () => hoursOf(store, slice)))
     if (!standing) return false
     await lease.fresh(signal)
-    return this.#move({ ...slice, ...standing })
+    return this.#move({ ...slice, ...standing, few: spans <= MOVE_ROWS })
   }
 
   /** Lets homes know what was captured under stand-ins: of what this owner has read it knows where that was. */
@@ -327,24 +327,27 @@ interface Part {
   readonly traces: readonly LinkedTrace[]
   readonly from: number
   readonly hours?: Hours
+  /** At least as many as there are. */
+  readonly spans: number
 }
 
 /** Traces in slices that began within a few times the same distance from the latest: what is old costs the young ones nothing. */
 function slicesBySequence(begun: readonly Begun[]): Part[] {
   const sorted = begun.toSorted((a, b) => b.begin.from - a.begin.from)
   const latest = sorted[0]?.begin.from ?? 0
-  const slices: { traces: LinkedTrace[]; from: number; hours: { first: number; last: number } }[] = []
+  const slices: { traces: LinkedTrace[]; from: number; hours: Hours; spans: number }[] = []
   let reach = 0
   for (const { trace, begin } of sorted) {
-    const { from, first, last } = begin
+    const { from, first, last, spans } = begin
     const distance = latest - from
     const slice = slices.at(-1)
     if (slice && distance <= reach) {
       slice.traces.push(trace)
       slice.from = from
+      slice.spans += spans
       slice.hours = { first: Math.min(slice.hours.first, first), last: Math.max(slice.hours.last, last) }
     } else {
-      slices.push({ traces: [trace], from, hours: { first, last } })
+      slices.push({ traces: [trace], from, hours: { first, last }, spans })
       reach = Math.max(NEAR, distance * 4)
     }
   }

@@ -171,10 +171,20 @@ export async function olderTraces(store: Store, slice: Slice, through: number): 
 }
 
 /** Where rows of a slice may stand that are not at home, and in which hours. */
-export type Lost = Slice & Hours
+export interface Lost extends Slice, Hours {
+  /** There are no more of them than one move may take. */
+  readonly few: boolean
+}
+
+/** Which rows count: few are read once, and held in memory for that; of many the positions are read first. */
+const countingSql = (rows: string, few: boolean): string =>
+  few
+    ? `SELECT *, sum(sign) OVER (PARTITION BY ${WRITING}) AS counts FROM events WHERE ${rows}`
+    : `SELECT *, 1 AS counts FROM events WHERE ${rows} AND sign = 1
+        AND (${WRITING}) IN (SELECT ${WRITING} FROM events WHERE ${rows} GROUP BY ${WRITING} HAVING sum(sign) > 0)`
 
 /** Rows that are not at home, with their home. Rows lie by hour, which the engine does not derive from `ts`; partitions by `ts`. */
-function lostSql({ partition, traces, settled, from, first, last }: Lost): string {
+function lostSql({ partition, traces, settled, from, first, last, few }: Lost): string {
   const instant = (hour: number): string => `toDateTime(${hour * HOUR_S}, 'UTC')`
   const rows = `origin_partition = ${partition} AND origin_sequence >= ${from} AND source = 'otlp' AND ${ofTraces(traces)}
       AND conversation_id IN ${setOf(elsewhere(traces))}
@@ -183,7 +193,7 @@ function lostSql({ partition, traces, settled, from, first, last }: Lost): strin
       AND ${MOVABLE} AND ${settled}`
   return `
       SELECT standing.*, homes.home AS home, homes.home_session AS home_session
-      FROM (SELECT *, sum(sign) OVER (PARTITION BY ${WRITING}) AS counts FROM events WHERE ${rows}) AS standing
+      FROM (${countingSql(rows, few)}) AS standing
       INNER JOIN ${homesTable(traces)} AS homes
         ON standing.organization = homes.of_organization AND standing.trace_id = homes.of_trace
       WHERE counts > 0 AND sign = 1 AND (standing.conversation_id != homes.home OR standing.provisional = 1)

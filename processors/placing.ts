@@ -34,11 +34,13 @@ export interface Begin {
   readonly last: number
   /** Something was captured under the stand-in. */
   readonly captured: boolean
+  /** At least as many as there are. */
+  readonly spans: number
 }
 
 /** Where loose spans of a partition begin, of those that this owner has read. */
 class FirstPositions {
-  readonly #begins: Recent<Begin>
+  readonly #begins: Recent<{ -readonly [K in keyof Begin]: Begin[K] }>
   #last: number
   #lastOfOlder: number
   #since: number
@@ -71,14 +73,13 @@ class FirstPositions {
       const captured = free[i] === 0
       this.#last = Math.max(this.#last, sequence)
       const known = this.#begins.get(key)
-      if (known === undefined) this.#begins.set(key, { from: sequence, first: hour, last: hour, captured })
-      else if (sequence < known.from || hour < known.first || hour > known.last || captured > known.captured) {
-        this.#begins.set(key, {
-          from: Math.min(sequence, known.from),
-          first: Math.min(hour, known.first),
-          last: Math.max(hour, known.last),
-          captured: captured || known.captured,
-        })
+      if (known === undefined) this.#begins.set(key, { from: sequence, first: hour, last: hour, captured, spans: 1 })
+      else {
+        known.from = Math.min(sequence, known.from)
+        known.first = Math.min(hour, known.first)
+        known.last = Math.max(hour, known.last)
+        known.captured ||= captured
+        known.spans++
       }
     }
   }
