@@ -62,7 +62,7 @@ const cases: Readonly<Record<string, { about: string; run: (args: readonly strin
   },
   query: {
     about:
-      'every endpoint over stores built inside the engine and kept in --dir, alone and at 2,000 events/s, beside a recount; --events (100000000), --texts (10000000), --share (0.2), --rounds (20), --only <pattern>, --out, --build-only, --no-recount, --no-load',
+      'every endpoint over stores built inside the engine and kept in --dir, alone and at 2,000 events/s, beside a recount; --events (100000000), --texts (10000000), --share (0.2), --rounds (20), --only <pattern>, --out, --build-only, --no-recount, --no-load, --hostile',
     run: query,
   },
   'query-fuzz': {

@@ -7,6 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { startLoad } from '../load.ts'
 import { build, settle } from '../query/build.ts'
+import { hostility } from '../query/hostile.ts'
 import { endOf, ORGANIZATION, openStore, startParts } from '../query/machine.ts'
 import { type Bench, type Measured, measure, timeAll } from '../query/measure.ts'
 import { plot } from '../query/plot.ts'
@@ -32,7 +33,12 @@ export async function query(args: readonly string[]): Promise<void> {
     args: [...args],
     options: {
       ...{ dir: text, out: text, events: text, texts: text, share: text, rounds: text, only: text },
-      ...{ 'build-only': { type: 'boolean' }, 'no-recount': { type: 'boolean' }, 'no-load': { type: 'boolean' } },
+      ...{
+        hostile: { type: 'boolean' },
+        'build-only': { type: 'boolean' },
+        'no-recount': { type: 'boolean' },
+        'no-load': { type: 'boolean' },
+      },
     },
   })
   const dir = values.dir ?? '.parley-bench'
@@ -67,7 +73,15 @@ export async function query(args: readonly string[]): Promise<void> {
       await tellSizes(kept.store, name)
       if (values['build-only']) continue
       const parts = await startParts(t, kept)
-      await report({ store: kept.store, parts, endMs }, { name, texts }, options, values.out ?? join(dir, 'report'))
+      const bench = { store: kept.store, parts, endMs }
+      if (values.hostile) {
+        const questions = questionsOf(await findSubjects(kept.store, ORGANIZATION)).filter(({ name }) =>
+          options.only.test(name),
+        )
+        await hostility(bench, kept, questions, options.rounds)
+        continue
+      }
+      await report(bench, { name, texts }, options, values.out ?? join(dir, 'report'))
     } finally {
       for (const end of ends.reverse()) await end()
     }

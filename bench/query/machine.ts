@@ -20,6 +20,8 @@ export interface KeptStore {
   readonly store: Store
   readonly url: string
   readonly readerUrl: string
+  /** For SQL of tenants. */
+  readonly sqlUrl: string
   readonly pid: number
 }
 
@@ -41,7 +43,7 @@ export async function openStore(t: Teardown, dir: string): Promise<KeptStore> {
   if (reason !== undefined) throw new Error(`no wall: ${reason}`)
   const store = createStore({ ...placed, requestTimeoutMs: 3_600_000 })
   t.teardown(() => store.close())
-  return { store, url: engine.url, readerUrl: engine.readerUrl, pid: engine.pid }
+  return { store, url: engine.url, readerUrl: engine.readerUrl, sqlUrl: engine.sqlUrl, pid: engine.pid }
 }
 
 /** When the world of a folder ends: fixed by the first run, so that a later one goes on with the same world. */

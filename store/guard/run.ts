@@ -4,7 +4,7 @@ import { ClickHouseError } from '@clickhouse/client'
 import { ParleyError } from '#proto/errors.ts'
 import type { Metrics } from '#runtime/metrics.ts'
 import type { Store } from '#store/client.ts'
-import { SQL_MAX_ROWS } from '#store/wall/profiles.ts'
+import { SQL_MAX_ROWS, SQL_MAX_SECONDS } from '#store/wall/profiles.ts'
 import { ORGANIZATION_HEADER } from '#store/wall/tables.ts'
 import type { Guard, Violation } from './guard.ts'
 import { createGuard, plainMessage } from './guard.ts'
@@ -30,7 +30,10 @@ export interface TenantSql extends Guard {
   run(organization: string, text: string, options?: { plan?: boolean; signal?: AbortSignal }): Promise<SqlResult>
 }
 
-/** Statements of one organization that run at once. */
+/** The engine looks at the clock between blocks, and a join may be in one for long: then the connection is closed, which ends it. */
+const GIVE_UP_MS = SQL_MAX_SECONDS * 1_050
+
+/** Statements of one organization that are under way: one runs, the others wait for it. Two cores are all that a tenant gets. */
 const AT_ONCE = 4
 /** Too much time, memory or rows. */
 const LIMIT_CODES = new Set(['158', '159', '160', '241', '307', '396', '167', '168', '306', '707', '202'])
@@ -41,6 +44,7 @@ export function createTenantSql(options: { store: Store; mode: UserSql; metrics:
   const guard = createGuard({ store })
   const judged = options.metrics.counter('tenant_sql_total', 'statements of tenants by outcome', ['outcome'])
   const running = new Map<string, number>()
+  const turns = new Map<string, Promise<unknown>>()
 
   const judge = async (text: string, signal?: AbortSignal): Promise<string> => {
     const verdict = await guard.check(text, signal)
@@ -49,14 +53,32 @@ export function createTenantSql(options: { store: Store; mode: UserSql; metrics:
     throw new ParleyError('SQL_REFUSED', describeViolations(verdict.violations))
   }
   const answer = async (organization: string, sql: string, signal?: AbortSignal): Promise<SqlResult> => {
-    const result = await store.client.query({
-      query: sql,
-      format: 'JSONCompact',
-      http_headers: { [ORGANIZATION_HEADER]: organization },
-      ...(signal ? { abort_signal: signal } : {}),
-    })
-    const { meta = [], data } = await result.json<unknown[]>()
-    return { columns: meta, rows: data.slice(0, SQL_MAX_ROWS), truncated: data.length > SQL_MAX_ROWS }
+    const over = new AbortController()
+    const timer = setTimeout(() => over.abort(), GIVE_UP_MS)
+    try {
+      const result = await store.client.query({
+        query: sql,
+        format: 'JSONCompact',
+        http_headers: { [ORGANIZATION_HEADER]: organization },
+        abort_signal: signal ? AbortSignal.any([signal, over.signal]) : over.signal,
+      })
+      const { meta = [], data } = await result.json<unknown[]>()
+      return { columns: meta, rows: data.slice(0, SQL_MAX_ROWS), truncated: data.length > SQL_MAX_ROWS }
+    } catch (error) {
+      if (!over.signal.aborted || signal?.aborted) throw error
+      judged.inc({ outcome: 'limit' })
+      throw new ParleyError('QRY_LIMIT', `longer than ${SQL_MAX_SECONDS} s`, { cause: error })
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+  const inTurn = <T>(organization: string, work: () => Promise<T>): Promise<T> => {
+    const mine = (turns.get(organization) ?? Promise.resolve()).then(work)
+    turns.set(
+      organization,
+      mine.catch(() => undefined),
+    )
+    return mine
   }
   return {
     ...guard,
@@ -66,7 +88,8 @@ export function createTenantSql(options: { store: Store; mode: UserSql; metrics:
       if (before >= AT_ONCE) throw new ParleyError('QRY_RATE', `${AT_ONCE} statements are running`)
       running.set(organization, before + 1)
       try {
-        const found = await answer(organization, await judge(text, signal), signal)
+        const canonical = await judge(text, signal)
+        const found = await inTurn(organization, () => answer(organization, canonical, signal))
         judged.inc({ outcome: 'answered' })
         return found
       } catch (error) {
@@ -76,8 +99,10 @@ export function createTenantSql(options: { store: Store; mode: UserSql; metrics:
         throw new ParleyError(limit ? 'QRY_LIMIT' : 'SQL_REFUSED', plainMessage(error), { cause: error })
       } finally {
         const left = (running.get(organization) ?? 1) - 1
-        if (left === 0) running.delete(organization)
-        else running.set(organization, left)
+        if (left === 0) {
+          running.delete(organization)
+          turns.delete(organization)
+        } else running.set(organization, left)
       }
     },
   }
