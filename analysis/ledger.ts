@@ -14,7 +14,8 @@ import { readSettled } from '#streams/settled.ts'
 export interface LedgerContext {
   readonly nc: NatsConnection
   readonly cursors: KV
-  readonly store: Store
+  /** The store that has an organization. */
+  readonly storeOf: (organization: string) => Store
   readonly partitions: number
   readonly metrics: Metrics
   readonly log: Log
@@ -26,7 +27,7 @@ const NOTHING: LedgerState = { position: 0, through: {}, sinceMs: 0 }
 
 /** Makes the fold: it goes on until the table holds all records that stood in the stream when it last asked. */
 export function createLedger(context: LedgerContext): (signal: AbortSignal) => Promise<void> {
-  const { nc, cursors, store, partitions, log } = context
+  const { nc, cursors, storeOf, partitions, log } = context
   const folded = context.metrics.counter('ledger_records_total', 'records of finished ranges that the ledger holds')
   const behind = context.metrics.gauge('ledger_position', 'position in BLOCKS up to which the ledger holds records')
   return async signal => {
@@ -41,7 +42,7 @@ export function createLedger(context: LedgerContext): (signal: AbortSignal) => P
       const sinceMs = sinceOf(state, records, missed)
       if (missed > 0)
         log.warn({ missed }, 'records of finished ranges are gone: the ledger does not know what was in them')
-      await insertRecords(store, records)
+      await insertRecords(storeOf, records)
       const next: LedgerState = { position, through, sinceMs }
       await cursors.put(LEDGER_KEY, JSON.stringify(next))
       folded.inc(records.length)
@@ -68,7 +69,7 @@ function sinceOf({ sinceMs }: LedgerState, records: readonly RecordedRange[], mi
 }
 
 /** Rows of the table for the entries of a record. */
-function rowsOf(record: RecordedRange): object[] {
+function rowsOf(record: RecordedRange): { organization: string }[] {
   const { partition, generation, from, to, tally = [], again } = record
   return unpackTally(tally).map((entry: TallyEntry) => ({
     organization: entry.organization,
@@ -87,13 +88,14 @@ function rowsOf(record: RecordedRange): object[] {
   }))
 }
 
-async function insertRecords(store: Store, records: readonly RecordedRange[]): Promise<void> {
-  const values = records.flatMap(rowsOf)
-  if (values.length === 0) return
-  await store.client.insert({
-    table: 'ledger',
-    format: 'JSONEachRow',
-    values,
-    clickhouse_settings: { async_insert: 0 },
-  })
+async function insertRecords(storeOf: LedgerContext['storeOf'], records: readonly RecordedRange[]): Promise<void> {
+  const rows = records.flatMap(rowsOf)
+  for (const [store, values] of Map.groupBy(rows, row => storeOf(row.organization))) {
+    await store.client.insert({
+      table: 'ledger',
+      format: 'JSONEachRow',
+      values,
+      clickhouse_settings: { async_insert: 0 },
+    })
+  }
 }

@@ -5,6 +5,7 @@ import { jetstreamManager } from '@nats-io/jetstream'
 import t from 'tap'
 import { BLOCKS_STREAM, streamOf } from '#proto/streams.ts'
 import { createMetrics } from '#runtime/metrics.ts'
+import { shardsOf } from '#store/shards.ts'
 import { verify } from '#store/verify/verify.ts'
 import { getReplay, isUnderWay, requestReplay, spanOf } from '#streams/replay.ts'
 import { readSettled } from '#streams/settled.ts'
@@ -144,7 +145,7 @@ t.test('an erased user is nowhere, and does not come back', async t => {
 t.test('verify runs when it is due, and its metric says what differs', async t => {
   const metrics = createMetrics('analysis')
   let nowMs = 0
-  const options = { cursors, store, partitions: 1, metrics, log: silentLog, clock: () => nowMs }
+  const options = { cursors, shards: shardsOf([store]), partitions: 1, metrics, log: silentLog, clock: () => nowMs }
   t.equal(await createVerifier({ ...options, everyHours: 0, metrics: createMetrics('none') })(), false)
   const run = createVerifier({ ...options, everyHours: 24 })
   t.equal(await run(), false, 'nothing is due at first')

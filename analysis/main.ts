@@ -7,9 +7,10 @@ import { openControlView } from '#control/view.ts'
 import { ERASURES } from '#proto/erasure.ts'
 import { runPart } from '#runtime/part.ts'
 import { readSettings } from '#runtime/settings.ts'
-import { createStore } from '#store/client.ts'
+import { createShards } from '#store/shards.ts'
 import { openBuckets } from '#streams/apply.ts'
 import { connect } from '#streams/connect.ts'
+import { readLayout, requireShards } from '#streams/layout.ts'
 import { readPartitions } from '#streams/settled.ts'
 import { analysisSettings } from './config.ts'
 import { continueErasures } from './erase/erasures.ts'
@@ -28,13 +29,14 @@ await runPart('analysis', async ({ env, log, metrics }) => {
   const { cursors, control, leases } = await openBuckets(nc)
   const partitions = await readPartitions(control)
   const jsm = await jetstreamManager(nc, { timeout: 5_000 })
-  const store = createStore({
+  const shards = createShards({
     url: settings.clickhouseUrl,
     database: settings.database,
     application: 'parley-analysis',
     maxConnections: 4,
     requestTimeoutMs: REQUEST_TIMEOUT_MS,
   })
+  requireShards((await readLayout(control)) ?? { shards: 1 }, shards.all.length)
   const rows = metrics.counter('erased_rows_total', 'rows that were erased, by table; dead letters too', ['table'])
   const open = metrics.gauge('erasures_open', 'erasures that are not certified yet')
   open.set(0)
@@ -42,18 +44,18 @@ await runPart('analysis', async ({ env, log, metrics }) => {
     for (const [table, n] of Object.entries(found)) rows.inc({ table }, n)
   }
   const forget = (organization: string): Promise<void> => forgetReading(control, organization)
-  const context = { nc, jsm, cursors, store, partitions, log, erased, forget }
+  const context = { nc, jsm, cursors, shards, partitions, log, erased, forget }
   const view = await openControlView(control, log)
   const verifier = createVerifier({
-    ...{ cursors, store, partitions, everyHours: settings.verifyHours, metrics, log },
+    ...{ cursors, shards, partitions, everyHours: settings.verifyHours, metrics, log },
     isShort: () => (view.guard()?.disk ?? 'ok') !== 'ok',
   })
   const expire = createExpiry({
-    ...{ cursors, store, partitions, metrics, log, organizations: view.organizations },
+    ...{ cursors, shards, partitions, metrics, log, organizations: view.organizations },
     everyHours: settings.retentionHours,
   })
   const holder = randomBytes(8).toString('hex')
-  const fold = createLedger({ nc, cursors, store, partitions, metrics, log })
+  const fold = createLedger({ nc, cursors, storeOf: shards.of, partitions, metrics, log })
   const folding = createRounds({
     leases,
     holder,
@@ -81,12 +83,12 @@ await runPart('analysis', async ({ env, log, metrics }) => {
       if (entry.operation === 'PUT' && entry.json<{ state: string }>().state === 'requested') rounds.now()
   })()
   return {
-    notReady: async () => ((await store.ping()) ? [] : ['ClickHouse does not answer']),
+    notReady: async () => ((await shards.ping()) ? [] : ['ClickHouse does not answer']),
     stop: async () => {
       watch.stop()
       view.close()
       await Promise.all([rounds.stop(), folding.stop()])
-      await Promise.all([store.close(), nc.close()])
+      await Promise.all([shards.close(), nc.close()])
     },
   }
 })

@@ -3,8 +3,8 @@
 import type { KV } from '@nats-io/kv'
 import type { Log } from '#runtime/log.ts'
 import type { Metrics } from '#runtime/metrics.ts'
-import type { Store } from '#store/client.ts'
-import { verify } from '#store/verify/verify.ts'
+import type { Shards } from '#store/shards.ts'
+import { verifyShards } from '#store/verify/verify.ts'
 import { readSettled } from '#streams/settled.ts'
 
 /** Key of the cursors bucket: when it ran last, and what it found. */
@@ -16,7 +16,7 @@ const HOUR_MS = 3_600_000
 /** What it needs. */
 export interface VerifyContext {
   readonly cursors: KV
-  readonly store: Store
+  readonly shards: Shards
   readonly partitions: number
   readonly everyHours: number
   readonly metrics: Metrics
@@ -28,7 +28,7 @@ export interface VerifyContext {
 
 /** Makes the run: true when it was due and has run. @throws when an engine does not answer. */
 export function createVerifier(context: VerifyContext): () => Promise<boolean> {
-  const { cursors, store, partitions, everyHours, log } = context
+  const { cursors, shards, partitions, everyHours, log } = context
   const clock = context.clock ?? Date.now
   const differences = context.metrics.gauge('verify_differences', 'what the last verify found wrong, by check', [
     'check',
@@ -42,7 +42,7 @@ export function createVerifier(context: VerifyContext): () => Promise<boolean> {
     // A fresh installation has nothing to verify: its first run comes after a whole interval.
     if (last === undefined) await cursors.put(VERIFIED_KEY, JSON.stringify({ at: clock() }))
     if (last === undefined || clock() - last < everyHours * HOUR_MS) return false
-    const report = await verify(store, { settled: () => readSettled(cursors, partitions) })
+    const report = await verifyShards(shards, { settled: () => readSettled(cursors, partitions) })
     for (const check of ['projection', 'position', 'repeat', 'capture'] as const) {
       differences.set({ check }, report.differences.filter(one => one.check === check).length)
     }

@@ -1,10 +1,18 @@
 // The command line's settings.
-import { clickhouseDatabase, NATS_ABOUT, pricesFile, secretKeys, sqlUrl, userSql } from '#runtime/config.ts'
-import { addresses, text, url } from '#runtime/settings.ts'
+import {
+  CLICKHOUSE_ABOUT,
+  clickhouseDatabase,
+  NATS_ABOUT,
+  pricesFile,
+  secretKeys,
+  sqlUrl,
+  userSql,
+} from '#runtime/config.ts'
+import { addresses, text } from '#runtime/settings.ts'
 
 export const cliSettings = {
   natsUrl: addresses('NATS_URL', NATS_ABOUT, { required: false }),
-  clickhouseUrl: url('CLICKHOUSE_URL', 'ClickHouse over HTTP', { required: false }),
+  clickhouseUrl: addresses('CLICKHOUSE_URL', CLICKHOUSE_ABOUT, { required: false }),
   database: clickhouseDatabase,
   sqlUrl,
   userSql,

@@ -2,28 +2,37 @@
 import { readFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
 import { openBuckets } from '#streams/apply.ts'
+import { readLayout, requireShards } from '#streams/layout.ts'
 import { readPartitions } from '#streams/settled.ts'
-import { engines } from './doctor/engines.ts'
+import { engines, storeEngines } from './doctor/engines.ts'
 import type { Finding, Patient } from './doctor/finding.ts'
 import { pipeline } from './doctor/pipeline.ts'
-import { openNats, openStore } from './instance.ts'
+import { openNats, openShards } from './instance.ts'
 
 const MARKS = { ok: 'ok  ', warn: 'WARN', fail: 'FAIL' } as const
 
 /** Runs `doctor`; returns 0 when nothing fails, else 1. */
 export async function doctor(args: readonly string[]): Promise<number> {
   const { values } = parseArgs({ args: [...args], options: { json: { type: 'boolean' } } })
-  const [nc, store] = [await openNats(), await openStore()]
+  const [nc, shards] = [await openNats(), await openShards()]
   try {
     const { control, cursors, leases } = await openBuckets(nc)
-    const patient: Patient = { nc, store, control, cursors, leases, partitions: await readPartitions(control) }
+    const partitions = await readPartitions(control)
+    requireShards((await readLayout(control)) ?? { shards: 1 }, shards.all.length)
     const findings: Finding[] = [await settings(process.env)]
-    for (const look of [...engines, ...pipeline]) findings.push(await looked(look, patient))
+    for (const [i, store] of shards.all.entries()) {
+      const patient: Patient = { nc, store, control, cursors, leases, partitions }
+      const looks = i === 0 ? [...engines, ...pipeline] : storeEngines
+      for (const look of looks) {
+        const found = await looked(look, patient)
+        findings.push(i === 0 ? found : { ...found, check: `${found.check}, shard ${i + 1}` })
+      }
+    }
     if (values.json) console.log(JSON.stringify({ healthy: findings.every(isWell), findings }))
     else show(findings)
     return findings.every(isWell) ? 0 : 1
   } finally {
-    await Promise.all([nc.close(), store.close()])
+    await Promise.all([nc.close(), shards.close()])
   }
 }
 

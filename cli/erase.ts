@@ -4,7 +4,7 @@ import { type ErasureRecord, userHash } from '#proto/erasure.ts'
 import { isUuid } from '#proto/ids.ts'
 import { openBuckets } from '#streams/apply.ts'
 import { getErasure, listErasures, requestErasure } from '#streams/erasures.ts'
-import { openNats, openStore } from './instance.ts'
+import { openNats, openShards } from './instance.ts'
 import { ERASE_USAGE, UsageError } from './usage.ts'
 
 /** Runs one `erase` command; returns the exit code. */
@@ -51,8 +51,9 @@ export async function erase(args: readonly string[]): Promise<number> {
 
 /** Takes the tombstones of a user away, with those of its conversations. */
 async function lift(organization: string, user: string): Promise<number> {
-  const store = await openStore()
+  const shards = await openShards()
   try {
+    const store = shards.of(organization)
     const parameters = { organization, subject: userHash(organization, user) }
     const erasures = `SELECT erasure FROM ${store.database}.erased
       WHERE organization = {organization:UUID} AND kind = 'user' AND subject = {subject:String}`
@@ -72,7 +73,7 @@ async function lift(organization: string, user: string): Promise<number> {
     console.log('lifted: what arrives from now on stays')
     return 0
   } finally {
-    await store.close()
+    await shards.close()
   }
 }
 

@@ -5,6 +5,7 @@ import type { NatsConnection } from '@nats-io/transport-node'
 import { createLog } from '#runtime/log.ts'
 import { readSettings } from '#runtime/settings.ts'
 import { createStore, type Store } from '#store/client.ts'
+import { createShards, type Shards } from '#store/shards.ts'
 import { viewsDatabase } from '#store/wall/tables.ts'
 import { connect } from '#streams/connect.ts'
 import { cliSettings } from './config.ts'
@@ -26,14 +27,24 @@ export async function openNats(): Promise<NatsConnection> {
   }
 }
 
-/** Questions of an operator may take long: a store client with a long patience. @throws UsageError when the store does not answer. */
-export async function openStore(): Promise<Store> {
+/** Questions of an operator may take long: clients with a long patience. @throws UsageError when a shard does not answer. */
+export async function openShards(): Promise<Shards> {
   const settings = readSettings({ ...process.env }, cliSettings)
   const url = settings.clickhouseUrl === '' ? (await local(settings.dataDir)).clickhouse_url : settings.clickhouseUrl
-  const store = createStore({ url, database: settings.database, application: 'parley-cli', requestTimeoutMs: 900_000 })
-  if (await store.ping()) return store
-  await store.close()
+  const { database } = settings
+  const shards = createShards({ url, database, application: 'parley-cli', requestTimeoutMs: 900_000 })
+  if (await shards.ping()) return shards
+  await shards.close()
   throw new UsageError('ClickHouse does not answer: is parley running?')
+}
+
+/** The one store. @throws UsageError when there are several shards, or it does not answer. */
+export async function openStore(): Promise<Store> {
+  const shards = await openShards()
+  const [store] = shards.all
+  if (store !== undefined && shards.all.length === 1) return store
+  await shards.close()
+  throw new UsageError('this command works on one shard: let CLICKHOUSE_URL name the one that is meant')
 }
 
 /** The store as the user of tenants' SQL sees it. @throws UsageError where there is no such user, or the store does not answer. */
@@ -41,6 +52,7 @@ export async function openSqlStore(): Promise<Store> {
   const { sqlUrl, dataDir, database } = readSettings({ ...process.env }, cliSettings)
   const url = sqlUrl === '' ? (await local(dataDir)).sql_url : sqlUrl
   if (!url) throw new UsageError('this instance has no user for SQL of tenants: docs/wall.md says how to make one')
+  if (url.includes(',')) throw new UsageError('let PARLEY_SQL_URL name the shard that has the organization')
   const store = createStore({ url, database: viewsDatabase(database), application: 'parley-cli' })
   if (await store.ping()) return store
   await store.close()

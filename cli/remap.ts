@@ -14,7 +14,7 @@ import { cancelCorrection, getCorrection } from '#streams/corrections.ts'
 import { spanOf } from '#streams/replay.ts'
 import { readPartitions, readSettled } from '#streams/settled.ts'
 import { describe, follow, request } from './corrections.ts'
-import { openNats, openStore } from './instance.ts'
+import { openNats, openShards } from './instance.ts'
 import { type Range, replayRange } from './replay.ts'
 import { timeOf } from './time.ts'
 import { REMAP_USAGE, UsageError } from './usage.ts'
@@ -67,12 +67,18 @@ export async function remap(args: readonly string[]): Promise<number> {
       ...(values.since === undefined ? {} : { fromMs: timeOf(values.since) }),
       ...(values.until === undefined ? {} : { toMs: timeOf(values.until) }),
     }
-    const store = await openStore()
+    const shards = await openShards()
     try {
-      const tools = { store, cursors, control, jsm: await jetstreamManager(nc), partitions }
+      const tools = {
+        store: shards.of(scope.organization),
+        cursors,
+        control,
+        jsm: await jetstreamManager(nc),
+        partitions,
+      }
       return await map(tools, scope, { stored: values.stored ?? false, estimate: values.estimate ?? false })
     } finally {
-      await store.close()
+      await shards.close()
     }
   } finally {
     await nc.close()

@@ -1,14 +1,14 @@
 // parley verify: recounts the store and says what differs; with --repair it is put right. Looks only, else; safe at any time.
 import { parseArgs } from 'node:util'
 import { isUuid } from '#proto/ids.ts'
-import { compareLedger, type LedgerReport } from '#store/verify/ledger.ts'
+import { compareLedgers, type LedgerReport } from '#store/verify/ledger.ts'
 import type { Difference, VerifyReport } from '#store/verify/verify.ts'
-import { verify as run } from '#store/verify/verify.ts'
+import { verifyShards as run } from '#store/verify/verify.ts'
 import { openBuckets } from '#streams/apply.ts'
 import { readLedger } from '#streams/ledger.ts'
 import { readPartitions, readSettled } from '#streams/settled.ts'
 import { repairByOwners } from './corrections.ts'
-import { openNats, openStore } from './instance.ts'
+import { openNats, openShards } from './instance.ts'
 import { timeOf } from './time.ts'
 import { UsageError, VERIFY_USAGE } from './usage.ts'
 
@@ -32,16 +32,16 @@ export async function verify(args: readonly string[]): Promise<number> {
   if (values.ledger && [values.org, values.since, values.until, values.repair].some(one => one !== undefined)) {
     throw new UsageError(`--ledger speaks of whole ranges and repairs nothing\n\n${VERIFY_USAGE}`)
   }
-  const [nc, store] = [await openNats(), await openStore()]
+  const [nc, shards] = [await openNats(), await openShards()]
   try {
     const { control, cursors } = await openBuckets(nc)
     const partitions = await readPartitions(control)
     if (values.ledger) {
       const settled = await readSettled(cursors, partitions)
       const ledger = { ...(await readLedger(nc)), settled, tell: (line: string) => console.error(line) }
-      return showLedger(await compareLedger(store, ledger), values.json ?? false)
+      return showLedger(await compareLedgers(shards, ledger), values.json ?? false)
     }
-    const report = await run(store, {
+    const report = await run(shards, {
       ...(values.org === undefined ? {} : { organization: values.org.toLowerCase() }),
       ...(values.since === undefined ? {} : { fromMs: timeOf(values.since) }),
       ...(values.until === undefined ? {} : { toMs: timeOf(values.until) }),
@@ -54,7 +54,7 @@ export async function verify(args: readonly string[]): Promise<number> {
     else show(report)
     return report.differences.length === 0 ? 0 : 1
   } finally {
-    await Promise.all([nc.close(), store.close()])
+    await Promise.all([nc.close(), shards.close()])
   }
 }
 

@@ -8,7 +8,7 @@ import { migrate } from '#store/migrate.ts'
 import { applyStreams } from '#streams/apply.ts'
 import { connect } from '#streams/connect.ts'
 import { layoutSettings, limitsOf } from './settings.ts'
-import { raiseServerWall } from './wall.ts'
+import { raiseServerWalls } from './wall.ts'
 
 try {
   const settings = readSettings(process.env, { ...layoutSettings, natsUrl, clickhouseUrl })
@@ -17,17 +17,25 @@ try {
     name: 'migrate',
     log: createLog({ part: 'migrate', level: 'warn' }),
   })
-  const { partitions } = await applyStreams(nc, limitsOf(settings))
-  await nc.close()
-  console.log(`streams: ${partitions} partitions`)
-  const applied = await migrate({
-    url: settings.clickhouseUrl,
-    database: settings.clickhouseDatabase,
-    application: 'parley migrate',
-    cluster: settings.cluster,
-  })
-  console.log(applied.length === 0 ? 'schema: up to date' : `schema: applied ${applied.join(', ')}`)
-  await raiseServerWall({ settings, clickhouseUrl: settings.clickhouseUrl, say: line => console.log(`wall: ${line}`) })
+  try {
+    const { partitions } = await applyStreams(nc, limitsOf(settings, settings.clickhouseUrl))
+    console.log(`streams: ${partitions} partitions`)
+  } finally {
+    // Open, it would keep a process that has said what is wrong.
+    await nc.close()
+  }
+  const urls = settings.clickhouseUrl.split(',')
+  for (const [i, url] of urls.entries()) {
+    const applied = await migrate({
+      url,
+      database: settings.clickhouseDatabase,
+      application: 'parley migrate',
+      cluster: settings.cluster,
+    })
+    const shard = urls.length === 1 ? '' : ` of shard ${i + 1}`
+    console.log(applied.length === 0 ? `schema${shard}: up to date` : `schema${shard}: applied ${applied.join(', ')}`)
+  }
+  await raiseServerWalls({ settings, clickhouseUrl: settings.clickhouseUrl, say: line => console.log(`wall: ${line}`) })
 } catch (error) {
   console.error(isParleyError(error) ? error.message : error)
   process.exitCode = 1

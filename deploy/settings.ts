@@ -51,10 +51,11 @@ export const layoutSettings = {
   sqlUrl,
 } as const
 
-/** The limits of streams/apply.ts from these settings. */
-export function limitsOf(settings: Values<typeof layoutSettings>): StreamLimits {
+/** The limits of streams/apply.ts from these settings; one shard for each address of the store, none of which is our own. */
+export function limitsOf(settings: Values<typeof layoutSettings>, clickhouseUrl: string): StreamLimits {
   return {
     partitions: settings.partitions,
+    shards: clickhouseUrl.split(',').length,
     streamMaxBytes: settings.streamBytes,
     deadMaxBytes: settings.deadBytes,
     replicas: settings.replicas,

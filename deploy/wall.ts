@@ -22,10 +22,34 @@ export interface ServerWall {
 }
 
 /**
+ * Raises the wall on every shard. It stands when it stands on all: reads with it on some would be reads without it.
+ * @throws ParleyError RUN_WALL_FAILED when it is required and does not stand; CFG_INVALID when a shard lacks its address.
+ */
+export async function raiseServerWalls(wall: ServerWall): Promise<WallUrls> {
+  const shards = wall.clickhouseUrl.split(',')
+  const { readerUrl, sqlUrl } = wall.settings
+  const urlsOf = (name: string, list: string): string[] => {
+    const urls = list === '' ? shards.map(() => '') : list.split(',')
+    if (urls.length !== shards.length) {
+      throw new ParleyError('CFG_INVALID', `${name} takes an address for each of the ${shards.length} shards`)
+    }
+    return urls
+  }
+  const [readers, sqls] = [urlsOf('PARLEY_READER_URL', readerUrl), urlsOf('PARLEY_SQL_URL', sqlUrl)]
+  const raised: WallUrls[] = []
+  for (const [i, clickhouseUrl] of shards.entries()) {
+    const settings = { ...wall.settings, readerUrl: readers[i] as string, sqlUrl: sqls[i] as string }
+    raised.push(await raiseServerWall({ ...wall, settings, clickhouseUrl }))
+  }
+  const joined = (urls: readonly string[]): string => (urls.includes('') ? '' : urls.join(','))
+  return { readerUrl: joined(raised.map(one => one.readerUrl)), sqlUrl: joined(raised.map(one => one.sqlUrl)) }
+}
+
+/**
  * Raises the wall on a server. Where the server refuses, one line says so, and reads go on without it.
  * @throws ParleyError RUN_WALL_FAILED when it is required and does not stand.
  */
-export async function raiseServerWall({ settings, clickhouseUrl, secret, say }: ServerWall): Promise<WallUrls> {
+async function raiseServerWall({ settings, clickhouseUrl, secret, say }: ServerWall): Promise<WallUrls> {
   const given = { readerUrl: settings.readerUrl, sqlUrl: settings.sqlUrl }
   const database = settings.clickhouseDatabase
   if (settings.wall === 'off') return given

@@ -26,13 +26,14 @@ import type { Sessions } from '#ingest/sessions.ts'
 import { createSessions } from '#ingest/sessions.ts'
 import { createWire } from '#ingest/wire.ts'
 import { ParleyError } from '#proto/errors.ts'
-import { CONTROL_BUCKET, LAYOUT_KEY, REJECTS_BUCKET } from '#proto/streams.ts'
+import { CONTROL_BUCKET, REJECTS_BUCKET } from '#proto/streams.ts'
 import type { Log } from '#runtime/log.ts'
 import type { PartContext, RunningPart } from '#runtime/part.ts'
 import { runPart } from '#runtime/part.ts'
 import { readSettings } from '#runtime/settings.ts'
 import { openSessionLookup } from '#store/session-lookup.ts'
 import { connect } from '#streams/connect.ts'
+import { type Layout, readLayout, requireShards } from '#streams/layout.ts'
 import type { Line } from '#streams/line.ts'
 import { openLine } from '#streams/line.ts'
 
@@ -51,7 +52,9 @@ await runPart('receiver', start)
 async function start({ env, log, metrics }: PartContext): Promise<RunningPart> {
   const settings = readSettings(env, ingestSettings)
   const { line, following, controlling } = await openConnections(settings.natsUrl, log)
-  const partitions = await awaitLayout(controlling, log)
+  const layout = await awaitLayout(controlling, log)
+  const { partitions, shards } = layout
+  requireShards(layout, settings.clickhouseUrl.split(',').length)
   const records = await new Kvm(controlling).open(CONTROL_BUCKET)
   const view = await openControlView(records, log)
 
@@ -70,6 +73,7 @@ async function start({ env, log, metrics }: PartContext): Promise<RunningPart> {
     follower,
     lookup: createSessionLookup(store.ask),
     partitions,
+    shards,
     waitMs: settings.sessionWaitMs,
     maxWaiting: settings.sessionWaits,
     onLookupFailed: meter.lookupFailed,
@@ -79,6 +83,7 @@ async function start({ env, log, metrics }: PartContext): Promise<RunningPart> {
     wire,
     budget,
     partitions,
+    shards,
     envelopeBytes: settings.envelopeBytes,
     holdMs: settings.holdMs,
     maxPending: settings.maxPendingRequests,
@@ -165,15 +170,15 @@ async function drain(server: Server, sessions: Sessions, publisher: Publisher, d
   server.close()
 }
 
-/** The number of partitions, once the streams are laid out. */
-async function awaitLayout(nc: NatsConnection, log: Log): Promise<number> {
+/** The layout, once there is one. */
+async function awaitLayout(nc: NatsConnection, log: Log): Promise<Layout> {
   const deadline = performance.now() + LAYOUT_WAIT_MS
   let told = false
   for (;;) {
     try {
       const bucket = await new Kvm(nc).open(CONTROL_BUCKET)
-      const entry = await bucket.get(LAYOUT_KEY)
-      if (entry) return entry.json<{ partitions: number }>().partitions
+      const layout = await readLayout(bucket)
+      if (layout) return layout
     } catch (error) {
       log.debug({ err: error }, 'the control bucket cannot be read yet')
     }

@@ -41,6 +41,8 @@ export interface PublisherOptions {
   readonly wire: Wire
   readonly budget: Budget
   readonly partitions: number
+  /** Shards of the store; left out: one. */
+  readonly shards?: number
   /** An envelope that reaches this size leaves; a larger payload travels alone. */
   readonly envelopeBytes: number
   /** How long payloads of senders that never try again are held, from their arrival. */
@@ -119,9 +121,9 @@ class GroupCommit implements Publisher {
 
   offer(payload: Payload, waiter: Waiter): Refusal | null {
     const { organization, accepted, bytes } = payload
-    const { budget, maxPending } = this.#options
+    const { budget, maxPending, shards } = this.#options
     if (this.#pending >= maxPending) return 'ING_FULL'
-    const partition = partitionOf(organization.bytes, accepted.identity, this.#patient.length)
+    const partition = partitionOf(organization.bytes, accepted.identity, this.#patient.length, shards)
     const lane = (payload.retries ? this.#retrying : this.#patient)[partition] as Lane
     const refusal = lane.refusal(bytes.length)
     if (refusal !== null) return refusal

@@ -27,6 +27,8 @@ export interface SessionsOptions {
   readonly follower: Pick<Follower, 'position' | 'end'>
   readonly lookup: SessionLookup
   readonly partitions: number
+  /** Left out: one. */
+  readonly shards?: number
   readonly waitMs: number
   readonly maxWaiting: number
   /** Told when the store could not answer. */
@@ -54,7 +56,7 @@ export function createSessions(options: SessionsOptions): Sessions {
   const find = (organization: Uint8Array, conversation: Uint8Array): Promise<SessionFinding> => {
     if (waiting >= options.maxWaiting) return Promise.resolve('undecided')
     const key = keyOf(organization, conversation)
-    const partition = partitionOf(organization, conversation, options.partitions)
+    const partition = partitionOf(organization, conversation, options.partitions, options.shards)
     return new Promise(resolve => {
       let absentInStore = false
       let end = Number.POSITIVE_INFINITY

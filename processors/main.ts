@@ -5,13 +5,14 @@ import { jetstream, jetstreamManager } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/transport-node'
 import { openControlView } from '#control/view.ts'
 import { loadPrices } from '#pricing/list.ts'
-import { LAYOUT_KEY } from '#proto/streams.ts'
+import { shardOfPartition } from '#proto/ids.ts'
 import { runPart } from '#runtime/part.ts'
 import { readSettings } from '#runtime/settings.ts'
-import { createStore } from '#store/client.ts'
+import { createShards } from '#store/shards.ts'
 import type { Buckets } from '#streams/apply.ts'
 import { openBuckets } from '#streams/apply.ts'
 import { connect } from '#streams/connect.ts'
+import { type Layout, readLayout, requireShards } from '#streams/layout.ts'
 import { retentionClasses } from './classes.ts'
 import { processorSettings } from './config.ts'
 import { createGate } from './gate.ts'
@@ -39,15 +40,17 @@ await runPart('processor', async ({ env, log, metrics }) => {
   const nc = await connect({ url: settings.natsUrl, name: `processor-${member}`, log })
   const link = followLink(nc)
   const buckets = await openBuckets(nc)
-  const partitions = await partitionsOf(buckets)
+  const layout = await layoutOf(buckets)
+  const { partitions } = layout
   const control = await openControlView(buckets.control, log)
-  const store = createStore({
+  const shards = createShards({
     url: settings.clickhouseUrl,
     database: settings.database,
     application: 'parley-processor',
     maxConnections: 4 + 8 * partitions,
     requestTimeoutMs: REQUEST_TIMEOUT_MS,
   })
+  requireShards(layout, shards.all.length)
   const threads = settings.threads || Math.max(1, Math.min(4, availableParallelism()))
   const pool = createPool({
     worker: new URL('./worker.ts', import.meta.url),
@@ -60,14 +63,13 @@ await runPart('processor', async ({ env, log, metrics }) => {
   const instruments = createProcessorMetrics(metrics)
   const js = jetstream(nc, { timeout: 5_000 })
   const jsm = await jetstreamManager(nc, { timeout: 5_000 })
-  const links = followLinks({ js, jsm, store, log })
+  // What an owner asks about its rows has its answer in the shard of its partition: links too are of organizations of that shard.
+  const placed = shards.all.map(store => ({ store, links: followLinks({ js, jsm, store, log }) }))
   const shared = {
     nc,
     js,
     jsm,
-    links,
     cursors: buckets.cursors,
-    store,
     pool,
     gate: createGate(threads, settings.bytesInFlight),
     log,
@@ -88,18 +90,21 @@ await runPart('processor', async ({ env, log, metrics }) => {
     leases: buckets.leases,
     partitions,
     holder: thisHolder(member),
-    start: (partition, lease) => startOwner(shared, partition, lease, `${member}.${++takeovers}`),
+    start: (partition, lease) => {
+      const place = placed[shardOfPartition(partition, layout.shards)] as (typeof placed)[number]
+      return startOwner({ ...shared, ...place }, partition, lease, `${member}.${++takeovers}`)
+    },
     log,
     metrics: instruments,
   })
   return {
     about: { member, partitions },
-    notReady: async () => [...members.reasons(), ...((await store.ping()) ? [] : ['ClickHouse does not answer'])],
+    notReady: async () => [...members.reasons(), ...((await shards.ping()) ? [] : ['ClickHouse does not answer'])],
     stop: async () => {
       await members.stop(link.up ? STOP_GRACE_MS : AWAY_GRACE_MS)
       control.close()
-      links.close()
-      await Promise.all([pool.close(), store.close(), nc.close()])
+      for (const { links } of placed) links.close()
+      await Promise.all([pool.close(), shards.close(), nc.close()])
     },
   }
 })
@@ -116,12 +121,12 @@ function followLink(nc: NatsConnection): { readonly up: boolean } {
   return link
 }
 
-/** The number of partitions, once somebody has laid out the streams. */
-async function partitionsOf({ control }: Buckets): Promise<number> {
+/** The layout, once there is one. */
+async function layoutOf({ control }: Buckets): Promise<Layout> {
   const deadline = performance.now() + LAYOUT_WAIT_MS
   for (;;) {
-    const entry = await control.get(LAYOUT_KEY)
-    if (entry) return entry.json<{ partitions: number }>().partitions
+    const layout = await readLayout(control)
+    if (layout) return layout
     if (performance.now() > deadline) throw new Error('the streams are not laid out: nobody has started parley here')
     await new Promise(resolve => setTimeout(resolve, 200))
   }

@@ -8,6 +8,8 @@ import {
   mintId,
   NIL_UUID,
   partitionOf,
+  shardOf,
+  shardOfPartition,
   spanEventId,
   uuidBytes,
   uuidText,
@@ -71,6 +73,28 @@ t.test('partitions are stable for ever and even', async t => {
     counts[p] = (counts[p] ?? 0) + 1
   }
   for (const count of counts) t.ok(count > 850 && count < 1150, `about 1000, was ${count}`)
+})
+
+t.test('partitions of an organization are those of its shard, whose number is stable for ever', async t => {
+  const organizations = Array.from({ length: 400 }, (_, i) => uuidBytes(uuidV5(DNS, `organization ${i}`)))
+  t.strictSame(
+    organizations.slice(0, 8).map(organization => shardOf(organization, 3)),
+    [2, 0, 0, 0, 1, 2, 1, 0],
+  )
+  const seen = new Set<number>()
+  for (const organization of organizations) {
+    for (const name of ['a', 'b', 'c', 'd']) {
+      const partition = partitionOf(organization, Buffer.from(name), 6, 3)
+      if (shardOfPartition(partition, 3) !== shardOf(organization, 3)) t.fail(`partition ${partition}`)
+      seen.add(partition)
+    }
+  }
+  t.strictSame(
+    [...seen].sort((a, b) => a - b),
+    [0, 1, 2, 3, 4, 5],
+  )
+  const shards = [0, 1, 2].map(shard => organizations.filter(one => shardOf(one, 3) === shard).length)
+  for (const count of shards) t.ok(count > 100 && count < 170, `about 133, was ${count}`)
 })
 
 t.test('fingerprints tell kinds, organizations and ids apart', async t => {

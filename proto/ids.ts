@@ -92,17 +92,45 @@ export function mintId(nowMs: number): Uint8Array {
 /**
  * The partition of an identity: FNV-1a over organization and identity bytes, finished with a 32-bit avalanche
  * (FNV alone leaves the low bits of similar ids correlated). Both sides of the stream must agree on it for ever.
+ * With several shards of the store it is one of its organization's shard; `partitions` is a multiple of `shards`.
  */
-export function partitionOf(organization: Uint8Array, identity: Uint8Array, partitions: number): number {
-  let h = 0x811c9dc5
-  for (let i = 0; i < organization.length; i++) h = Math.imul(h ^ (organization[i] as number), 0x01000193)
-  for (let i = 0; i < identity.length; i++) h = Math.imul(h ^ (identity[i] as number), 0x01000193)
+export function partitionOf(
+  organization: Uint8Array,
+  identity: Uint8Array,
+  partitions: number,
+  shards: number = 1,
+): number {
+  const hash = avalanche(fnv(fnv(FNV_START, organization), identity))
+  if (shards === 1) return hash % partitions
+  return shardOf(organization, shards) + shards * (hash % (partitions / shards))
+}
+
+/** The shard of the store that has all rows of an organization. Fixed for the life of the data. */
+export function shardOf(organization: Uint8Array, shards: number): number {
+  return avalanche(fnv(FNV_START, organization)) % shards
+}
+
+/** The shard that has all rows of a partition. */
+export function shardOfPartition(partition: number, shards: number): number {
+  return partition % shards
+}
+
+const FNV_START = 0x811c9dc5
+
+function fnv(start: number, bytes: Uint8Array): number {
+  let h = start
+  for (let i = 0; i < bytes.length; i++) h = Math.imul(h ^ (bytes[i] as number), 0x01000193)
+  return h
+}
+
+function avalanche(start: number): number {
+  let h = start
   h ^= h >>> 16
   h = Math.imul(h, 0x85ebca6b)
   h ^= h >>> 13
   h = Math.imul(h, 0xc2b2ae35)
   h ^= h >>> 16
-  return (h >>> 0) % partitions
+  return h >>> 0
 }
 
 /** What a row's identity stands for: an event or span id, or a whole voice call. */

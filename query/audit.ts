@@ -56,13 +56,18 @@ const AGAIN_MS = 1_000
 const STOP_MS = 100
 
 /** Moves entries from the stream into the store until it is stopped; `stop` resolves when nothing is under way. */
-export function storeAudit(deps: { stream: AuditStream; store: Store; log: Log }): { stop(): Promise<void> } {
-  const { stream, store, log } = deps
+export function storeAudit(deps: {
+  stream: AuditStream
+  /** The store that has an organization. */
+  storeOf: (organization: string) => Store
+  log: Log
+}): { stop(): Promise<void> } {
+  const { stream, storeOf, log } = deps
   const stopped = new AbortController()
   const run = async (): Promise<void> => {
     while (!stopped.signal.aborted) {
       try {
-        await insert(store, await stream.take(BATCH, WAIT_MS))
+        await insert(storeOf, await stream.take(BATCH, WAIT_MS))
       } catch (error) {
         if (stopped.signal.aborted) return
         log.warn({ err: error }, 'audit entries could not be stored; they are tried again')
@@ -80,8 +85,13 @@ export function storeAudit(deps: { stream: AuditStream; store: Store; log: Log }
   }
 }
 
-async function insert(store: Store, messages: readonly JsMsg[]): Promise<void> {
-  if (messages.length === 0) return
+async function insert(storeOf: (organization: string) => Store, messages: readonly JsMsg[]): Promise<void> {
+  const organizationOf = (message: JsMsg): string => message.json<AuditEvent>().organization
+  const byStore = Map.groupBy(messages, message => storeOf(organizationOf(message)))
+  for (const [store, own] of byStore) await insertInto(store, own)
+}
+
+async function insertInto(store: Store, messages: readonly JsMsg[]): Promise<void> {
   await store.client.insert({
     table: 'audit',
     format: 'JSONEachRow',

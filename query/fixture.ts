@@ -233,7 +233,8 @@ export async function startNode(t: Teardown, options: NodeOptions = {}): Promise
   t.teardown(() => stored.close())
   const auditStream = await openAuditStream(nc)
   const audit = createAudit({ stream: auditStream, log: silentLog, metrics })
-  const auditing = storeAudit({ stream: auditStream, store: db.store, log: silentLog })
+  const reading = options.store?.(db) ?? db.reader
+  const auditing = storeAudit({ stream: auditStream, storeOf: () => db.store, log: silentLog })
   t.teardown(() => auditing.stop())
   const bind = createRunner({
     audit,
@@ -241,7 +242,7 @@ export async function startNode(t: Teardown, options: NodeOptions = {}): Promise
       onKey: createKeyUse({ records: buckets.control, view, log: silentLog }),
     }),
     openReader: createReaders({
-      store: options.store?.(db) ?? db.reader,
+      storeOf: () => reading,
       limits: {
         maxSeconds: 20,
         maxMemoryMb: 1024,

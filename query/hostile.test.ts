@@ -16,7 +16,7 @@ t.test('what runs for too long is ended in the store, and neighbours have their 
   t.teardown(() => asking.close())
   const open = (maxSeconds: number) =>
     createReaders({
-      ...{ store: asking, metrics: createMetrics('query'), log: silentLog },
+      ...{ storeOf: () => asking, metrics: createMetrics('query'), log: silentLog },
       limits: { ...LIMITS, maxSeconds },
     })
   const mark = randomUUID()

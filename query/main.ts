@@ -7,12 +7,13 @@ import { maskAlso } from '#processors/parsers/explain.ts'
 import { clickhouseDatabase, clickhouseUrl, natsUrl, readerUrl } from '#runtime/config.ts'
 import { runPart } from '#runtime/part.ts'
 import { readSettings } from '#runtime/settings.ts'
-import { createStore } from '#store/client.ts'
+import { createShards } from '#store/shards.ts'
 import { openBuckets } from '#streams/apply.ts'
 import { openAuditStream } from '#streams/audit.ts'
 import { followStoredRanges } from '#streams/blocks.ts'
 import { connect } from '#streams/connect.ts'
 import { openJournal } from '#streams/journal.ts'
+import { readLayout, requireShards } from '#streams/layout.ts'
 import { readPayload } from '#streams/payloads.ts'
 import { createAudit, storeAudit } from './audit.ts'
 import { createAuthenticator } from './auth.ts'
@@ -40,15 +41,18 @@ await runPart('query', async ({ env, log, metrics, fail }) => {
     // The store gives up first, so that its reason is what gets logged.
     requestTimeoutMs: (settings.maxSeconds + 5) * 1000,
   }
-  const store = createStore({ ...storeOptions, url: settings.clickhouseUrl })
+  const store = createShards({ ...storeOptions, url: settings.clickhouseUrl })
   const walled = settings.readerUrl !== ''
-  const readers = walled ? createStore({ ...storeOptions, url: settings.readerUrl }) : store
-  const wall = createWallCheck({ reader: readers, walled, metrics, log })
+  const readers = walled ? createShards({ ...storeOptions, url: settings.readerUrl }) : store
+  const layout = await readLayout(control)
+  if (layout) for (const shards of [store, readers]) requireShards(layout, shards.all.length)
+  const wall = createWallCheck({ readers: readers.all, walled, metrics, log })
   const notReady = async (): Promise<string[]> => {
     const reasons: string[] = []
     if (nc.isClosed()) reasons.push('the NATS connection is closed')
     try {
-      await readers.read('SELECT 1 FROM events LIMIT 0', { signal: AbortSignal.timeout(2_000) })
+      const signal = AbortSignal.timeout(2_000)
+      for (const reader of readers.all) await reader.read('SELECT 1 FROM events LIMIT 0', { signal })
       await wall.look()
     } catch (error) {
       if (isOpen(error)) fail(error)
@@ -62,11 +66,11 @@ await runPart('query', async ({ env, log, metrics, fail }) => {
   })
   const auditStream = await openAuditStream(nc)
   const audit = createAudit({ stream: auditStream, log, metrics })
-  const auditing = storeAudit({ stream: auditStream, store, log })
+  const auditing = storeAudit({ stream: auditStream, storeOf: store.of, log })
   const signIn = openSignIn(settings, { control: { records: control, view }, audit, metrics, log })
   const bind = createRunner({
     authenticator: createAuthenticator(view, { onKey: createKeyUse({ records: control, view, log }) }),
-    openReader: createReaders({ store: readers, limits: settings, metrics, log }),
+    openReader: createReaders({ storeOf: readers.of, limits: settings, metrics, log }),
     control: { records: control, view },
     signIn,
     audit,

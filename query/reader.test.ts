@@ -26,7 +26,7 @@ t.teardown(() => clearInterval(awake))
 
 function readerOver(read: (options: ReadOptions) => Promise<unknown[]>, signal: AbortSignal, limits = LIMITS): Reader {
   const store = { read: async (_sql: string, options: ReadOptions) => read(options) } as unknown as Store
-  return createReaders({ store, limits, metrics: createMetrics('query'), log: silentLog })('o', signal)
+  return createReaders({ storeOf: () => store, limits, metrics: createMetrics('query'), log: silentLog })('o', signal)
 }
 
 /** A query that runs until it is cancelled. */

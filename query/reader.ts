@@ -61,8 +61,14 @@ const NARROWED = /organization = \{organization:UUID\}/g
 /** Makes the reader of a request. */
 export type OpenReader = (organization: string, signal: AbortSignal) => Reader
 
-/** Builds readers over a store. */
-export function createReaders(deps: { store: Store; limits: ReaderLimits; metrics: Metrics; log: Log }): OpenReader {
+/** Builds readers over one store or several. */
+export function createReaders(deps: {
+  /** The store that has an organization. */
+  storeOf: (organization: string) => Store
+  limits: ReaderLimits
+  metrics: Metrics
+  log: Log
+}): OpenReader {
   const seconds = deps.metrics.histogram(
     'query_store_seconds',
     'time of store queries by question',
@@ -93,7 +99,7 @@ export function createReaders(deps: { store: Store; limits: ReaderLimits; metric
           timed(maxSeconds, signal, async both => {
             const startedAt = performance.now()
             try {
-              return await deps.store.read<T>(sql, {
+              return await deps.storeOf(organization).read<T>(sql, {
                 parameters: { ...parameters, organization },
                 settings: { ...settings, ...limitsOf(question, deps.limits), ...planOf(sql), ...more },
                 headers: { [ORGANIZATION_HEADER]: organization },

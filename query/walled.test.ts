@@ -200,8 +200,8 @@ t.test('a reader that is not narrowed is found out', async t => {
   await t.rejects(requireWall(node.db.store), { code: 'RUN_WALL_OPEN' })
   const metrics = createMetrics('query')
   const log = silentLog
-  await createWallCheck({ reader: node.db.reader, walled: true, metrics, log }).look()
-  const open = createWallCheck({ reader: node.db.store, walled: true, metrics: createMetrics('query'), log })
+  await createWallCheck({ readers: [node.db.reader], walled: true, metrics, log }).look()
+  const open = createWallCheck({ readers: [node.db.store], walled: true, metrics: createMetrics('query'), log })
   const found = await open.look().then(
     () => undefined,
     (error: unknown) => error,

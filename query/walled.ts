@@ -11,9 +11,14 @@ export interface WallCheck {
   look(): Promise<void>
 }
 
-/** Makes the check of a reader; `walled` false says in the log and in a metric that there is nothing to check. */
-export function createWallCheck(options: { reader: Store; walled: boolean; metrics: Metrics; log: Log }): WallCheck {
-  const { reader, walled } = options
+/** Makes the check of the readers of all shards; `walled` false says in the log and in a metric that there is nothing to check. */
+export function createWallCheck(options: {
+  readers: readonly Store[]
+  walled: boolean
+  metrics: Metrics
+  log: Log
+}): WallCheck {
+  const { readers, walled } = options
   const gauge = options.metrics.gauge('query_walled', '1 when the store itself narrows reads to one organization')
   gauge.set(walled ? 1 : 0)
   if (!walled) options.log.warn('reads have no wall beneath them: PARLEY_READER_URL is not set')
@@ -21,7 +26,7 @@ export function createWallCheck(options: { reader: Store; walled: boolean; metri
   return {
     look: async () => {
       if (looked) return
-      await requireWall(reader)
+      for (const reader of readers) await requireWall(reader)
       looked = true
     },
   }

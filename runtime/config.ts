@@ -1,5 +1,5 @@
 // The settings that every process shares.
-import { addresses, choice, integer, names, text, url } from '#runtime/settings.ts'
+import { addresses, choice, integer, names, text } from '#runtime/settings.ts'
 
 /** Shared by every process. */
 export const commonSettings = {
@@ -26,19 +26,17 @@ export const commonSettings = {
 export const NATS_ABOUT =
   'NATS server with JetStream, or the servers of a cluster, separated by commas; the launcher starts one when not set'
 export const natsUrl = addresses('NATS_URL', NATS_ABOUT, { required: true })
-export const clickhouseUrl = url(
-  'CLICKHOUSE_URL',
-  'ClickHouse over HTTP, with user and password; the launcher starts one when not set',
-  { required: true },
-)
-export const readerUrl = url(
+export const CLICKHOUSE_ABOUT =
+  'ClickHouse over HTTP, with user and password; several shards, separated by commas and always in this order; the launcher starts one when not set'
+export const clickhouseUrl = addresses('CLICKHOUSE_URL', CLICKHOUSE_ABOUT, { required: true })
+export const readerUrl = addresses(
   'PARLEY_READER_URL',
-  'ClickHouse over HTTP as the user whose rows the store itself narrows to one organization; the launcher sets it. Empty: reads use CLICKHOUSE_URL',
+  'ClickHouse over HTTP as the user whose rows the store itself narrows to one organization, one for each shard; the launcher sets it. Empty: reads use CLICKHOUSE_URL',
   { required: false },
 )
-export const sqlUrl = url(
+export const sqlUrl = addresses(
   'PARLEY_SQL_URL',
-  "ClickHouse over HTTP as the user of tenants' SQL, who sees views only; the launcher sets it. Empty: no such SQL",
+  "ClickHouse over HTTP as the user of tenants' SQL, who sees views only, one for each shard; the launcher sets it. Empty: no such SQL",
   { required: false },
 )
 export const userSql = choice(

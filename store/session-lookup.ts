@@ -1,6 +1,6 @@
 // Which conversations the store knows: the one question a receiver asks it.
 import type { StoreOptions } from '#store/client.ts'
-import { createStore } from '#store/client.ts'
+import { createShards } from '#store/shards.ts'
 
 /** A conversation of an organization, both as lower-case uuids. */
 export interface SessionKey {
@@ -21,7 +21,7 @@ const QUERY_TIMEOUT_MS = 2_000
 
 /** Opens a client for that question alone. The pairs are found by the sorting key of `sessions`: a granule or two each. */
 export function openSessionLookup(options: StoreOptions): { readonly ask: AskSessions; close(): Promise<void> } {
-  const store = createStore(options)
+  const shards = createShards(options)
   const sql = `
     SELECT DISTINCT organization, conversation_id FROM ${options.database}.sessions
     WHERE (organization, conversation_id) IN (
@@ -30,16 +30,20 @@ export function openSessionLookup(options: StoreOptions): { readonly ask: AskSes
     )`
   return {
     ask: async keys => {
-      const rows = await store.read<{ organization: string; conversation_id: string }>(sql, {
-        parameters: {
-          organizations: keys.map(key => key.organization),
-          conversations: keys.map(key => key.conversation),
-        },
-        settings: { max_execution_time: QUERY_TIMEOUT_MS / 1000 },
-        signal: AbortSignal.timeout(QUERY_TIMEOUT_MS),
-      })
+      const signal = AbortSignal.timeout(QUERY_TIMEOUT_MS)
+      const asked = [...Map.groupBy(keys, key => shards.of(key.organization))].map(([store, own]) =>
+        store.read<{ organization: string; conversation_id: string }>(sql, {
+          parameters: {
+            organizations: own.map(key => key.organization),
+            conversations: own.map(key => key.conversation),
+          },
+          settings: { max_execution_time: QUERY_TIMEOUT_MS / 1000 },
+          signal,
+        }),
+      )
+      const rows = (await Promise.all(asked)).flat()
       return new Set(rows.map(row => `${row.organization}/${row.conversation_id}`))
     },
-    close: () => store.close(),
+    close: () => shards.close(),
   }
 }

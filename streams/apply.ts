@@ -5,6 +5,7 @@ import { DiscardPolicy, JetStreamApiError, jetstreamManager, RetentionPolicy, St
 import type { KV } from '@nats-io/kv'
 import { Kvm } from '@nats-io/kv'
 import type { NatsConnection } from '@nats-io/transport-node'
+import { ParleyError } from '#proto/errors.ts'
 import {
   BLOCKS_STREAM,
   CONTROL_BUCKET,
@@ -22,6 +23,8 @@ import {
 } from '#proto/streams.ts'
 import { auditConfig } from '#streams/audit.ts'
 import { raiseCopies, requireCopies } from '#streams/cluster.ts'
+import type { Layout } from '#streams/layout.ts'
+import { readLayout, requireShards } from '#streams/layout.ts'
 
 const MiB = 1024 * 1024
 const NS_PER_MS = 1_000_000
@@ -32,6 +35,8 @@ const STREAM_NOT_FOUND = 10059
 export interface StreamLimits {
   /** Partitions to create when the server has none yet. */
   readonly partitions: number
+  /** Shards of the store, of which the number of partitions is a multiple; left out: one. */
+  readonly shards?: number
   /** Bytes one partition may hold; beyond, publishes are refused and senders told. */
   readonly streamMaxBytes: number
   readonly deadMaxBytes: number
@@ -67,7 +72,7 @@ export async function applyStreams(nc: NatsConnection, limits: StreamLimits): Pr
   for (const bucket of [CONTROL_BUCKET, CURSORS_BUCKET, LEASES_BUCKET, REJECTS_BUCKET]) {
     await raiseCopies(jsm, `KV_${bucket}`, limits.replicas)
   }
-  const partitions = await fixPartitions(buckets.control, limits.partitions)
+  const { partitions } = await fixLayout(buckets.control, limits.partitions, limits.shards ?? 1)
   const base = { retention: RetentionPolicy.Limits, storage: StorageType.File, num_replicas: limits.replicas }
   // Dead letters leave oldest first: they are the one thing that may be dropped when nobody looks, and never ingestion.
   await ensureStream(jsm, {
@@ -114,17 +119,26 @@ export async function openBuckets(nc: NatsConnection, replicas = 1): Promise<Buc
   return { control, cursors, leases, rejects }
 }
 
-async function fixPartitions(control: KV, wanted: number): Promise<number> {
-  const found = await control.get(LAYOUT_KEY)
-  if (found) return found.json<{ partitions: number }>().partitions
+/** @throws ParleyError CFG_INVALID when the data is laid out over another number of shards, or the partitions cannot be. */
+async function fixLayout(control: KV, partitions: number, shards: number): Promise<Layout> {
+  const found = (await readLayout(control)) ?? (await createLayout(control, partitions, shards))
+  requireShards(found, shards)
+  return found
+}
+
+async function createLayout(control: KV, partitions: number, shards: number): Promise<Layout> {
+  if (partitions % shards !== 0) {
+    throw new ParleyError('CFG_INVALID', `PARLEY_PARTITIONS=${partitions} is no multiple of the ${shards} shards`)
+  }
+  const layout: Layout = { partitions, shards }
   try {
-    await control.create(LAYOUT_KEY, JSON.stringify({ partitions: wanted }))
-    return wanted
+    await control.create(LAYOUT_KEY, JSON.stringify(shards === 1 ? { partitions } : layout))
+    return layout
   } catch {
     // Someone else was first.
-    const entry = await control.get(LAYOUT_KEY)
-    if (!entry) throw new Error(`the ${LAYOUT_KEY} record can neither be created nor read`)
-    return entry.json<{ partitions: number }>().partitions
+    const other = await readLayout(control)
+    if (other === undefined) throw new Error(`the ${LAYOUT_KEY} record can neither be created nor read`)
+    return other
   }
 }
 

@@ -1,6 +1,7 @@
 // The cursors of all partitions -> up to which position everything is settled: stored, proven, and touched by nobody who reads.
 import type { KV } from '@nats-io/kv'
-import { cursorKeyOf, LAYOUT_KEY, movesKeyOf } from '#proto/streams.ts'
+import { cursorKeyOf, movesKeyOf } from '#proto/streams.ts'
+import { readLayout } from '#streams/layout.ts'
 
 /** What is read of a cursor (processors/protocol.ts writes it). */
 interface CursorRecord {
@@ -18,9 +19,9 @@ export type Settled = ReadonlyMap<number, number>
 
 /** How many partitions there are. @throws when nobody has laid out the streams, or the server doesn't answer. */
 export async function readPartitions(control: KV): Promise<number> {
-  const layout = await control.get(LAYOUT_KEY)
-  if (layout?.operation !== 'PUT') throw new Error('the streams are not laid out: nobody has started parley here')
-  return layout.json<{ partitions: number }>().partitions
+  const layout = await readLayout(control)
+  if (layout === undefined) throw new Error('the streams are not laid out: nobody has started parley here')
+  return layout.partitions
 }
 
 /**

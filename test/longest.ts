@@ -10,6 +10,7 @@ export const LONGEST: readonly string[] = [
   'test/stopped-owner.test.ts',
   'processors/owner.test.ts',
   'deploy/local/stop.test.ts',
+  'test/cluster/shards.test.ts',
   'test/kill.test.ts',
   'query/endpoints/raw-logs/raw-logs.test.ts',
   'query/contract.test.ts',

@@ -8,6 +8,7 @@ import type { Reading } from '#control/records.ts'
 import { FrameEncoding } from '#proto/envelope.ts'
 import { userHash } from '#proto/erasure.ts'
 import { blocksSubjectOf } from '#proto/streams.ts'
+import { shardsOf } from '#store/shards.ts'
 import { verify } from '#store/verify/verify.ts'
 import { applyStreams } from '#streams/apply.ts'
 import { listLetters } from '#streams/dead-letters.ts'
@@ -33,7 +34,7 @@ const context = {
   nc,
   jsm,
   cursors,
-  store,
+  shards: shardsOf([store]),
   partitions: 1,
   log: silentLog,
   erased: () => {},

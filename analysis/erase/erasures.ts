@@ -53,7 +53,7 @@ async function continueErasure(context: EraserContext, found: FoundErasure, sign
   }
   // Nothing that was sent before can come any more: once again, and it is certain.
   await eraseNow(context, desk, signal)
-  const left = await remaining(context.store, targetOf(desk.record))
+  const left = await remaining(context.shards.of(desk.record.organization), targetOf(desk.record))
   if (Object.keys(left).length > 0) return false
   if (desk.record.kind === 'organization') await context.forget?.(desk.record.organization)
   const { user: _forgotten, ...rest } = desk.record
@@ -72,8 +72,9 @@ export const targetOf = ({ organization, id, kind, user }: ErasureRecord): Targe
 })
 
 async function eraseNow(context: EraserContext, desk: Desk, signal: AbortSignal): Promise<void> {
-  const { store, nc } = context
+  const { shards, nc } = context
   const target = targetOf(desk.record)
+  const store = shards.of(target.organization)
   await bury(store, target)
   const before = desk.record.erased
   // Letters first: what they may name is still known.
@@ -105,7 +106,10 @@ async function lastPositions({ jsm, partitions }: EraserContext): Promise<Record
 }
 
 /** What still holds payloads from before the erasure, in words; null when nothing does. */
-async function heldBack(context: EraserContext, { through, erased_at }: ErasureRecord): Promise<string | null> {
+async function heldBack(
+  context: EraserContext,
+  { organization, through, erased_at }: ErasureRecord,
+): Promise<string | null> {
   const settled = await readSettled(context.cursors, context.partitions)
   for (const [partition, last] of Object.entries(through)) {
     if ((settled.get(Number(partition)) ?? 0) < last)
@@ -113,7 +117,7 @@ async function heldBack(context: EraserContext, { through, erased_at }: ErasureR
     const { first } = await spanOf(context.jsm, streamOf(Number(partition)))
     if (first <= last) return `partition ${partition} holds payloads up to ${last} for the replay window`
   }
-  const { replacedParts = () => partsBefore(context.store, erased_at ?? now(context)) } = context
+  const { replacedParts = () => partsBefore(context.shards.of(organization), erased_at ?? now(context)) } = context
   const parts = await replacedParts()
   return parts > 0 ? `${parts} replaced parts of tables are not yet removed from disk` : null
 }

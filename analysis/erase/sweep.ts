@@ -7,6 +7,7 @@ import { USER_HASH_SQL } from '#proto/erasure.ts'
 import { BLOCKS_STREAM } from '#proto/streams.ts'
 import type { Log } from '#runtime/log.ts'
 import type { Store } from '#store/client.ts'
+import type { Shards } from '#store/shards.ts'
 import type { Target } from './conditions.ts'
 import { bury, erasePass } from './pass.ts'
 
@@ -22,7 +23,7 @@ export interface SweepContext {
   readonly nc: NatsConnection
   readonly jsm: JetStreamManager
   readonly cursors: KV
-  readonly store: Store
+  readonly shards: Shards
   readonly partitions: number
   readonly log: Log
   /** Rows that were deleted, dead letters among them. */
@@ -31,20 +32,32 @@ export interface SweepContext {
 
 /** Erases what finished ranges brought back; returns the rows. @throws when an engine does not answer, on abort. */
 export async function sweep(context: SweepContext, signal: AbortSignal): Promise<number> {
-  const { cursors, store } = context
+  const { cursors, shards } = context
   const entry = await cursors.get(SWEPT_KEY)
   const swept = entry?.operation === 'PUT' ? Number(entry.string()) : 0
   const { state } = await context.jsm.streams.info(BLOCKS_STREAM)
   if (state.last_seq <= swept) return 0
   const done = (last: number) => cursors.put(SWEPT_KEY, String(last), { previousSeq: entry?.revision ?? 0 })
   // Asked after the end of the records was: a tombstone that is written meanwhile meets what comes behind that end.
-  const tombs = await store.read('SELECT 1 FROM erased LIMIT 1')
-  if (tombs.length === 0) {
+  const buried = await Promise.all(shards.all.map(store => store.read('SELECT 1 FROM erased LIMIT 1')))
+  if (buried.every(tombs => tombs.length === 0)) {
     await done(state.last_seq)
     return 0
   }
   const { lows, last } = await finishedSince(context, swept, state)
   if (last <= swept) return 0
+  let rows = 0
+  for (const store of shards.all) rows += await sweepShard(context, store, lows, signal)
+  await done(last)
+  return rows
+}
+
+async function sweepShard(
+  context: SweepContext,
+  store: Store,
+  lows: ReadonlyMap<number, number>,
+  signal: AbortSignal,
+): Promise<number> {
   let rows = 0
   for (let round = 0; round < ROUNDS; round++) {
     const targets = lows.size === 0 ? [] : await targetsFrom(store, lows)
@@ -59,7 +72,6 @@ export async function sweep(context: SweepContext, signal: AbortSignal): Promise
     }
     if (targets.length < TARGETS_MAX) break
   }
-  await done(last)
   return rows
 }
 

@@ -4,6 +4,7 @@ import t from 'tap'
 import type { Organization } from '#control/records.ts'
 import { cursorKeyOf, movesKeyOf } from '#proto/streams.ts'
 import { createMetrics } from '#runtime/metrics.ts'
+import { shardsOf } from '#store/shards.ts'
 import { verify } from '#store/verify/verify.ts'
 import { applyStreams } from '#streams/apply.ts'
 import { readSettled } from '#streams/settled.ts'
@@ -28,7 +29,7 @@ const keeps = [
 let nowMs = NOW
 const metrics = createMetrics('analysis')
 const expire = createExpiry({
-  ...{ cursors, store, partitions: 2, everyHours: 1, metrics, log: silentLog },
+  ...{ cursors, shards: shardsOf([store]), partitions: 2, everyHours: 1, metrics, log: silentLog },
   organizations: () => keeps,
   clock: () => nowMs,
 })

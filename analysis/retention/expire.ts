@@ -6,6 +6,7 @@ import { cutoffsOf } from '#proto/retention.ts'
 import type { Log } from '#runtime/log.ts'
 import type { Metrics } from '#runtime/metrics.ts'
 import type { Store } from '#store/client.ts'
+import type { Shards } from '#store/shards.ts'
 import { isSettled } from '#store/verify/scope.ts'
 import { readQuiet } from '#streams/settled.ts'
 import { type ExpiredRows, type Expiring, expiredRows } from './tables.ts'
@@ -20,7 +21,7 @@ const SETTINGS = { mutations_sync: '2', allow_nondeterministic_mutations: 1, max
 /** What it needs. */
 export interface ExpiryContext {
   readonly cursors: KV
-  readonly store: Store
+  readonly shards: Shards
   readonly organizations: () => Iterable<Organization>
   readonly partitions: number
   readonly everyHours: number
@@ -34,7 +35,7 @@ export interface ExpiryContext {
  * that was cut short is begun again: it looks at what is there. @throws when an engine does not answer, on abort.
  */
 export function createExpiry(context: ExpiryContext): (signal: AbortSignal) => Promise<boolean> {
-  const { cursors, store, partitions, everyHours, log } = context
+  const { cursors, shards, partitions, everyHours, log } = context
   const clock = context.clock ?? Date.now
   const rows = context.metrics.counter('expired_rows_total', 'rows that were kept no longer, by table', ['table'])
   const at = context.metrics.gauge('expired_last_timestamp_seconds', 'when the last sweep ended, Unix time')
@@ -49,8 +50,7 @@ export function createExpiry(context: ExpiryContext): (signal: AbortSignal) => P
     )
     const quiet = await readQuiet(cursors, partitions)
     const deleted: Record<string, number> = {}
-    for (let first = 0; first < expiring.length; first += TOGETHER) {
-      const some = expiring.slice(first, first + TOGETHER)
+    for (const [store, some] of together(expiring, shards)) {
       for (const expired of expiredRows(store.database, some, isSettled(quiet.settled))) {
         const n = await remove(store, expired, signal)
         if (n > 0) deleted[expired.table] = (deleted[expired.table] ?? 0) + n
@@ -64,6 +64,16 @@ export function createExpiry(context: ExpiryContext): (signal: AbortSignal) => P
     await cursors.put(EXPIRED_KEY, JSON.stringify({ at: nowMs }))
     return true
   }
+}
+
+/** Organizations of one shard each, so many at a time. */
+function together(expiring: readonly Expiring[], shards: Shards): [Store, Expiring[]][] {
+  return [...Map.groupBy(expiring, ({ organization }) => shards.of(organization))].flatMap(([store, own]) =>
+    Array.from({ length: Math.ceil(own.length / TOGETHER) }, (_, i): [Store, Expiring[]] => [
+      store,
+      own.slice(i * TOGETHER, (i + 1) * TOGETHER),
+    ]),
+  )
 }
 
 /** Deletes partition by partition: parts of others are not touched. */

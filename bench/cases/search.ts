@@ -244,7 +244,7 @@ async function searchAll(store: Store, rows: number, cpu: () => Promise<number>)
     organizationRows: 0,
     organizationSeconds: 0,
   }
-  const reader = createReaders({ store, limits, metrics: createMetrics('bench'), log: silentLog })(
+  const reader = createReaders({ storeOf: () => store, limits, metrics: createMetrics('bench'), log: silentLog })(
     ORGANIZATION,
     new AbortController().signal,
   )

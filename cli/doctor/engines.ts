@@ -131,5 +131,8 @@ async function brokenParts({ store }: Patient): Promise<Finding> {
   return finding('broken parts', stateOf(rows.length > 0, false), said, fix)
 }
 
+/** Those that look at a store: each shard is looked at. */
+export const storeEngines = [clickhouseVersion, clocks, schema, disk, parts, brokenParts] as const
+
 /** In the order in which they are told. */
-export const engines = [natsVersion, copies, clickhouseVersion, clocks, schema, disk, parts, brokenParts] as const
+export const engines = [natsVersion, copies, ...storeEngines] as const

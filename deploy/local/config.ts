@@ -1,6 +1,6 @@
 // The launcher's settings.
-import { commonSettings, NATS_ABOUT } from '#runtime/config.ts'
-import { addresses, integer, text, url } from '#runtime/settings.ts'
+import { CLICKHOUSE_ABOUT, commonSettings, NATS_ABOUT } from '#runtime/config.ts'
+import { addresses, integer, text } from '#runtime/settings.ts'
 import { layoutSettings } from '../settings.ts'
 
 const port = { min: 0, max: 65535 }
@@ -33,11 +33,7 @@ export const launcherSettings = {
     default: 0,
     ...port,
   }),
-  clickhouseUrl: url(
-    'CLICKHOUSE_URL',
-    'ClickHouse over HTTP, with user and password; the launcher starts one when not set',
-    { required: false },
-  ),
+  clickhouseUrl: addresses('CLICKHOUSE_URL', CLICKHOUSE_ABOUT, { required: false }),
   clickhousePort: integer(
     'PARLEY_CLICKHOUSE_PORT',
     'port of the ClickHouse that the launcher starts; 0 picks a free one',

@@ -12,7 +12,7 @@ import { applyStreams, openBuckets } from '#streams/apply.ts'
 import { connect } from '#streams/connect.ts'
 import { limitsOf } from '../settings.ts'
 import type { WallUrls } from '../wall.ts'
-import { raiseServerWall } from '../wall.ts'
+import { raiseServerWalls } from '../wall.ts'
 import type { Tenant } from './bootstrap.ts'
 import { bootstrap } from './bootstrap.ts'
 import { startClickHouse, WALL_NAMES } from './clickhouse.ts'
@@ -145,7 +145,7 @@ async function readyNats(
   const log = createLog({ part: 'launcher', level: 'silent' })
   const nc = await connect({ url: natsUrl, name: 'launcher', log })
   try {
-    const { buckets } = await applyStreams(nc, limitsOf(settings))
+    const { buckets } = await applyStreams(nc, limitsOf(settings, settings.clickhouseUrl))
     return { natsUrl, tenant: await bootstrap(buckets.control, dataDir, log) }
   } finally {
     await nc.close()
@@ -187,8 +187,8 @@ async function readyClickHouse(
   const secret = dataDir.secrets.clickhousePassword
   if (settings.clickhouseUrl !== '') {
     const { clickhouseUrl } = settings
-    await schema(clickhouseUrl)
-    return { clickhouseUrl, ...(await raiseServerWall({ settings, clickhouseUrl, secret, say })) }
+    for (const shard of clickhouseUrl.split(',')) await schema(shard)
+    return { clickhouseUrl, ...(await raiseServerWalls({ settings, clickhouseUrl, secret, say })) }
   }
   const fixed = {
     dir: join(dataDir.path, 'clickhouse'),

@@ -14,7 +14,7 @@ import { foundSql, readFoundKeys, searchFor } from './search.ts'
 const organization = id(1)
 const db = await walledDatabase(t)
 const reader = createReaders({
-  store: db.reader,
+  storeOf: () => db.reader,
   limits: {
     maxSeconds: 300,
     maxMemoryMb: 1024,

@@ -2,6 +2,7 @@
 // are as many rows as were recorded. This finds what leaves no trace in the store: rows that never came.
 import type { RecordedRange } from '#proto/recorded-range.ts'
 import type { Store } from '#store/client.ts'
+import type { Shards } from '#store/shards.ts'
 import { GENTLE } from './scope.ts'
 
 /** A range of which the store holds another number of rows than was recorded, or of which there is no record. */
@@ -41,6 +42,26 @@ const TABLES = ['events', 'texts', 'links', 'sessions'] as const
 /** Ranges, and positions of the streams, of one question. */
 const SLICE_RANGES = 500
 const SLICE_POSITIONS = 100_000
+
+/** The same of every shard, each with the records of its partitions. */
+export async function compareLedgers(shards: Shards, options: LedgerOptions): Promise<LedgerReport> {
+  const reports: LedgerReport[] = []
+  for (const store of shards.all) {
+    const own = [...options.settled].filter(([partition]) => shards.ofPartition(partition) === store)
+    reports.push(await compareLedger(store, { ...options, settled: new Map(own) }))
+  }
+  const sum = (of: (report: LedgerReport) => number): number => reports.reduce((total, one) => total + of(one), 0)
+  return {
+    differences: reports.flatMap(({ differences }) => differences),
+    ranges: sum(({ ranges }) => ranges),
+    events: sum(({ events }) => events),
+    standing: sum(({ standing }) => standing),
+    reversed: sum(({ reversed }) => reversed),
+    repeats: sum(({ repeats }) => repeats),
+    dead: sum(({ dead }) => dead),
+    unproven: sum(({ unproven }) => unproven),
+  }
+}
 
 /** Compares all records of settled positions. @throws when the store does not answer. */
 export async function compareLedger(store: Store, options: LedgerOptions): Promise<LedgerReport> {

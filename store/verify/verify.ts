@@ -1,5 +1,6 @@
 // One run of all checks: what differs, and what was done about it.
 import type { Store } from '#store/client.ts'
+import type { Shards } from '#store/shards.ts'
 import { countPositions, type PositionDifference, type PositionReport } from './positions.ts'
 import { compareProjections, type ProjectionDifference, type ProjectionReport } from './projections.ts'
 import { rebuildProjections, type Wrong, wrongOf } from './repair.ts'
@@ -51,6 +52,22 @@ export async function verify(store: Store, options: VerifyOptions): Promise<Veri
     unbuilt: projections.unbuilt,
     missed: projections.missed,
     seconds: Math.round((performance.now() - begun) / 100) / 10,
+  }
+}
+
+/** The same of every shard, one after the other; what is found in any of them is found. */
+export async function verifyShards({ all }: Shards, options: VerifyOptions): Promise<VerifyReport> {
+  const reports: VerifyReport[] = []
+  for (const store of all) reports.push(await verify(store, options))
+  const sum = (of: (report: VerifyReport) => number): number => reports.reduce((total, one) => total + of(one), 0)
+  return {
+    differences: reports.flatMap(({ differences }) => differences),
+    found: sum(({ found }) => found),
+    rows: sum(({ rows }) => rows),
+    compared: sum(({ compared }) => compared),
+    unbuilt: sum(({ unbuilt }) => unbuilt),
+    missed: sum(({ missed }) => missed),
+    seconds: Math.round(sum(({ seconds }) => seconds) * 10) / 10,
   }
 }
 

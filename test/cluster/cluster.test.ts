@@ -59,7 +59,7 @@ function freezes(role: string): Act {
 
 t.test('the setting that asks for copies, and addresses of several servers', async t => {
   const settings = readSettings({ PARLEY_STREAM_REPLICAS: '3' }, layoutSettings)
-  t.equal(limitsOf(settings).replicas, 3)
+  t.equal(limitsOf(settings, '').replicas, 3)
 })
 
 t.test('acknowledged is stored exactly once', { timeout: 1_200_000 }, async t => {
