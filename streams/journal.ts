@@ -136,9 +136,11 @@ async function readOn(nc: NatsConnection, partition: number, tail: Tail, after: 
     opt_start_seq: tail.to + 1,
   })
   let bytes = 0
+  // By number, taken as equally large: a pull that is bounded by bytes ends when its time is over, however soon it has its hundred messages.
+  const max_messages = Math.max(1, Math.min(PULL_MESSAGES, Math.floor(PULL_BYTES / (state.bytes / state.messages))))
   try {
     while (tail.to < state.last_seq && bytes < READ_BYTES && tail.messages.length < REMEMBERED) {
-      const messages = await consumer.fetch({ max_bytes: PULL_BYTES, expires: EXPIRES_MS })
+      const messages = await consumer.fetch({ max_messages, expires: EXPIRES_MS })
       for await (const { seq, data } of messages) {
         bytes += data.length
         tail.messages.push({ sequence: seq, payloads: payloadsOf(data, partition, seq) })
