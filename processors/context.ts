@@ -64,6 +64,8 @@ export interface PartitionContext {
   readonly streamOutage: Outage
   /** True once there are to be no more ranges. */
   readonly draining: () => boolean
+  /** True while no range is to be begun. */
+  readonly holding: () => boolean
   /** Tells the cursor of every range that is stored. */
   readonly tell: () => Promise<void>
   /** Makes the next range of a lane, up to a position, a lane of its own; false when that can't be. */

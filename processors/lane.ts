@@ -67,6 +67,7 @@ export class LaneLoop {
   /** Never read past this, whatever the cursor says yet. */
   #limit = Number.POSITIVE_INFINITY
   #cutThrough: number
+  #rests = false
   #kind: LaneKind
   #wake: () => void = () => {}
 
@@ -83,6 +84,11 @@ export class LaneLoop {
   get kind(): LaneKind {
     this.#kind = this.#lane()?.kind ?? this.#kind
     return this.#kind
+  }
+
+  /** True while it holds still: nothing of it is on its way, and the cursor knows of all that is stored. */
+  get rests(): boolean {
+    return this.#rests
   }
 
   /** Something happened that the loop may wait for. */
@@ -184,12 +190,16 @@ export class LaneLoop {
    * nothing is being inserted and the last insert began an interval ago: group commit.
    */
   async #cut(): Promise<readonly StreamMessage[] | null> {
-    const { shared, cursor, draining } = this.#context
+    const { shared, cursor, draining, holding } = this.#context
     const { reader } = this
     for (;;) {
       this.#check()
       const lane = this.#lane()
       if (draining() || !lane) return null
+      if (holding()) {
+        await this.#rest()
+        continue
+      }
       if (this.#held.length > 0) return this.#cutHeld()
       const end = Math.min(lane.end ?? Number.POSITIVE_INFINITY, this.#limit)
       if (endOf(cursor.value, this.id) >= end) {
@@ -211,6 +221,16 @@ export class LaneLoop {
       if (reader.length > 0 && idle) await this.#pause(Math.max(1, waitMs))
       else if (reader.length === 0 || !idle) await this.#pause()
     }
+  }
+
+  /** Waits for what is on its way, and then for something to change. */
+  async #rest(): Promise<void> {
+    if (this.#flying().length === 0) await this.moveFloor()
+    // It may be over by now, and nobody would wake the lane again.
+    if (!this.#context.holding()) return
+    this.#rests = this.#flying().length === 0
+    await this.#pause()
+    this.#rests = false
   }
 
   /** A slow message alone, and what stands before one without it. */

@@ -9,11 +9,12 @@ import { Corrector } from './corrector.ts'
 import { type CursorKeeper, openCursor, Stopped } from './cursor.ts'
 import { Fence } from './fence.ts'
 import { Share } from './gate.ts'
+import { Hold } from './hold.ts'
 import { isHalt, LaneLoop } from './lane.ts'
 import { freeOf, storedRanges } from './lanes.ts'
 import type { Lease } from './lease.ts'
 import { Mover } from './mover.ts'
-import { Outage, within } from './outage.ts'
+import { Outage, sleep, within } from './outage.ts'
 import { Placing } from './placing.ts'
 import type { Lane, LaneKind } from './protocol.ts'
 import { purgeStream, ReplayMarks } from './purge.ts'
@@ -38,6 +39,8 @@ export interface Owner {
 const ABORT_MS = 1_000
 const CHORES_MS = 1_000
 const PURGE_MS = 10_000
+/** Between two looks whether all lanes rest. */
+const CALM_MS = 10
 const LANE_KINDS: readonly LaneKind[] = ['live', 'backlog', 'bulk', 'suspect', 'replay']
 
 /** Starts the work on `partition`; the caller holds `lease` and releases it after `ended`. */
@@ -80,6 +83,7 @@ class PartitionOwner {
   #context!: PartitionContext
   #desk!: ReplayDesk
   #relief!: Relief
+  #hold: Hold | undefined
   #moving: Promise<unknown> = Promise.resolve()
   #draining = false
   #halted: Error | undefined
@@ -106,6 +110,7 @@ class PartitionOwner {
   /** No new range after this. */
   drain(): void {
     this.#draining = true
+    this.#hold?.close()
     this.#wake()
   }
 
@@ -153,9 +158,11 @@ class PartitionOwner {
         this.#beside(new Corrector(this.#context, fence)),
       ])
       chores = setInterval(() => this.#chores(), CHORES_MS)
+      if (!this.#draining) this.#hold = this.#listen()
       await ended
     } finally {
       clearInterval(chores)
+      this.#hold?.close()
       this.#desk.close()
       this.#abort.abort()
       this.#wake()
@@ -187,6 +194,7 @@ class PartitionOwner {
       placing: new Placing({ kv: this.#shared.cursors, partition, cursor, links: this.#shared.links }),
       streamOutage: this.#streamOutage,
       draining: () => this.#draining,
+      holding: () => this.#hold?.holds ?? false,
       setAside: (lane, to) => this.#inTurn(() => this.#relief.setAside(lane, to)),
       tell: async () => {
         for (const loop of this.#loops.values()) await loop.moveFloor()
@@ -198,6 +206,20 @@ class PartitionOwner {
   #fence(epoch: number): Fence {
     const [partition, signal] = [this.#partition, this.#signal]
     return new Fence({ store: this.#shared.store, partition, epoch, outage: this.#storeOutage, signal })
+  }
+
+  /** Holds still when a backup asks for it. */
+  #listen(): Hold {
+    const { settling, partition, signal, log } = this.#context
+    const calm = async (over: AbortSignal): Promise<void> => {
+      // Chores that have begun; later ones leave at once.
+      await this.#inTurn(async () => {})
+      while (!over.aborted && [...this.#loops.values()].some(loop => !loop.rests)) await sleep(CALM_MS, over)
+      if (over.aborted) throw new Stopped()
+    }
+    const { reversing } = settling
+    const wake = (): void => this.#wake()
+    return new Hold({ nc: this.#shared.nc, partition, name: this.#name, signal, log, reversing, calm, wake })
   }
 
   /** Work on rows that are stored, until the partition is given up. */
@@ -285,10 +307,11 @@ class PartitionOwner {
   #chores(): void {
     this.#report()
     this.#inTurn(async () => {
-      if (this.#draining || this.#signal.aborted) return
+      if (this.#draining || this.#signal.aborted || this.#hold?.holds) return
       await this.#relief.look()
       await this.#desk.look()
-      if (performance.now() - this.#purgedAt < PURGE_MS) return
+      // What a backup is reading stays.
+      if (performance.now() - this.#purgedAt < PURGE_MS || this.#hold?.keeps) return
       this.#purgedAt = performance.now()
       await this.#purge()
       await this.#context.placing
