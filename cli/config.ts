@@ -1,6 +1,7 @@
 // The command line's settings.
 import {
   CLICKHOUSE_ABOUT,
+  clickhouseCluster,
   clickhouseDatabase,
   NATS_ABOUT,
   pricesFile,
@@ -14,6 +15,7 @@ export const cliSettings = {
   natsUrl: addresses('NATS_URL', NATS_ABOUT, { required: false }),
   clickhouseUrl: addresses('CLICKHOUSE_URL', CLICKHOUSE_ABOUT, { required: false }),
   database: clickhouseDatabase,
+  cluster: clickhouseCluster,
   sqlUrl,
   userSql,
   prices: pricesFile,

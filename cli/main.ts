@@ -2,6 +2,7 @@
 import { isParleyError } from '#proto/errors.ts'
 import { endWithReader } from './reader.ts'
 import {
+  BACKUP_USAGE,
   CONTROL_USAGE,
   DEAD_USAGE,
   DOCTOR_USAGE,
@@ -10,6 +11,7 @@ import {
   REBUILD_USAGE,
   REMAP_USAGE,
   REPLAY_USAGE,
+  RESTORE_USAGE,
   SQL_USAGE,
   UsageError,
   VERIFY_USAGE,
@@ -19,6 +21,7 @@ type Command = (args: readonly string[]) => Promise<number>
 
 /** Loaded when called: each stands on other libraries, and starting is most of what a command costs. */
 const commands: Readonly<Record<string, () => Promise<Command>>> = {
+  backup: async () => (await import('./backup.ts')).backup,
   control: async () => (await import('./control.ts')).control,
   dead: async () => (await import('./dead.ts')).dead,
   doctor: async () => (await import('./doctor.ts')).doctor,
@@ -27,18 +30,22 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   rebuild: async () => (await import('./rebuild.ts')).rebuild,
   remap: async () => (await import('./remap.ts')).remap,
   replay: async () => (await import('./replay.ts')).replay,
+  restore: async () => (await import('./restore.ts')).restore,
   sql: async () => (await import('./sql.ts')).sql,
   verify: async () => (await import('./verify.ts')).verify,
 }
+
+const USAGES = [
+  ...[BACKUP_USAGE, CONTROL_USAGE, DEAD_USAGE, DOCTOR_USAGE, ERASE_USAGE, EXPLAIN_USAGE, REBUILD_USAGE],
+  ...[REMAP_USAGE, REPLAY_USAGE, RESTORE_USAGE, SQL_USAGE, VERIFY_USAGE],
+]
 
 endWithReader(process.stdout, code => process.exit(code))
 
 const [name, ...args] = process.argv.slice(2)
 const command = commands[name ?? '']
 if (!command) {
-  console.error(
-    `usage:\n${CONTROL_USAGE}\n${DEAD_USAGE}\n${DOCTOR_USAGE}\n${ERASE_USAGE}\n${EXPLAIN_USAGE}\n${REBUILD_USAGE}\n${REMAP_USAGE}\n${REPLAY_USAGE}\n${SQL_USAGE}\n${VERIFY_USAGE}`,
-  )
+  console.error(`usage:\n${USAGES.join('\n')}`)
   process.exitCode = 2
 } else {
   try {

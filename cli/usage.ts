@@ -3,6 +3,8 @@
 /** A command that cannot go on: its message is all that the user has to see. */
 export class UsageError extends Error {}
 
+export const BACKUP_USAGE = `parley backup DIR                                          copies everything of a running instance into a new folder`
+
 export const CONTROL_USAGE = `parley control export FILE [--secrets]                     organizations, people, keys and settings as JSON lines; FILE - is
                         standard output; --secrets: also signing keys, passwords and sign-ins
 parley control import FILE [--overwrite]                   writes what is missing; --overwrite also what stands there`
@@ -17,6 +19,8 @@ export const DOCTOR_USAGE = `parley doctor [--json]                             
 export const EXPLAIN_USAGE = `parley explain FILE [--span ID] [--org UUID] [--rules FILE] [--all] [--json]
                         why spans of an OTLP export become what they become; FILE - is standard input,
                         JSON or protobuf, also gzipped; --rules: [{"attribute": "...", "field": "..."}]`
+
+export const RESTORE_USAGE = `parley restore DIR [--check] [--replicas N]                puts a backup into an empty instance; --check: only reads it`
 
 export const REPLAY_USAGE = `parley replay --partition P --from SEQ --to SEQ            reads a stored range of one partition again
 parley replay --since TIME [--until TIME] [--partition P]  by time of arrival (ISO 8601, or "15m", "2h" ago)

@@ -1,7 +1,7 @@
 // The settings of whoever lays out streams and schema: the launcher and `npm run migrate`.
-import { clickhouseDatabase, readerUrl, sqlUrl } from '#runtime/config.ts'
+import { clickhouseCluster, clickhouseDatabase, readerUrl, sqlUrl } from '#runtime/config.ts'
 import type { Values } from '#runtime/settings.ts'
-import { choice, integer, text } from '#runtime/settings.ts'
+import { choice, integer } from '#runtime/settings.ts'
 import type { StreamLimits } from '#streams/apply.ts'
 
 const MiB = 1024 * 1024
@@ -37,10 +37,7 @@ export const layoutSettings = {
       max: 5,
     },
   ),
-  cluster: text(
-    'PARLEY_CLICKHOUSE_CLUSTER',
-    'name of the ClickHouse cluster to create tables on; empty for one server',
-  ),
+  cluster: clickhouseCluster,
   wall: choice(
     'PARLEY_WALL',
     'users behind the wall between tenants: `auto` makes them where CLICKHOUSE_URL may, `required` stops the start otherwise, `off` makes none',

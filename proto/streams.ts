@@ -18,8 +18,16 @@ export const CURSORS_BUCKET = 'cursors'
 export const LEASES_BUCKET = 'leases'
 /** By organization: what receivers refused of it lately. Nothing depends on it. */
 export const REJECTS_BUCKET = 'rejects'
+/** The stream in which a bucket keeps its records. */
+export const bucketStreamOf = (bucket: string): string => `KV_${bucket}`
 /** A refusal is told for a week. */
 export const REJECTS_TTL_MS = 7 * 86_400_000
+
+/** True for the name of a stream, or of a bucket's stream, that parley makes. */
+export const isOurStream = (name: string): boolean =>
+  /^INGEST_\d+$/.test(name) ||
+  [DEAD_STREAM, AUDIT_STREAM, BLOCKS_STREAM].includes(name) ||
+  [CONTROL_BUCKET, CURSORS_BUCKET, LEASES_BUCKET, REJECTS_BUCKET].map(bucketStreamOf).includes(name)
 
 /** Keys of the cursors and leases buckets. */
 export const cursorKeyOf = (partition: number): string => `partition.${partition}`

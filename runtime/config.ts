@@ -47,6 +47,11 @@ export const userSql = choice(
 )
 export const clickhouseDatabase = text('PARLEY_DATABASE', 'database of all tables', 'parley')
 
+export const clickhouseCluster = text(
+  'PARLEY_CLICKHOUSE_CLUSTER',
+  'name of the ClickHouse cluster to create tables on; empty for one server',
+)
+
 export const pricesFile = text(
   'PARLEY_PRICES',
   "file with a price list of one's own, in the form of pricing/prices.json; the same on every machine",

@@ -36,23 +36,30 @@ export function fill(sql: string, placement: Placement): string {
   })
 }
 
+/** The migrations of this build, in order. */
+export async function migrationNames(): Promise<string[]> {
+  return (await readdir(MIGRATIONS)).filter(name => name.endsWith('.sql')).sort()
+}
+
 /**
- * Brings the database to this build's schema; safe to run from several processes, since every statement is IF NOT EXISTS.
- * Returns the names that were applied now.
+ * Brings the database to this build's schema, or with `only` to the one that these migrations make; safe to run from several processes,
+ * since every statement is IF NOT EXISTS. Returns the names that were applied now.
  * @throws ParleyError RUN_MIGRATION_FAILED when a statement fails, was edited after it ran, or is newer than this build.
  */
-export async function migrate(options: StoreOptions & { cluster?: string }): Promise<string[]> {
+export async function migrate(
+  options: StoreOptions & { cluster?: string; only?: readonly string[] },
+): Promise<string[]> {
   const placement: Placement = { database: options.database, cluster: options.cluster ?? '' }
   // The database may not exist yet, so the client must not select it.
   const store = createStore({ ...options, database: 'default' })
   try {
-    return await apply(store, placement)
+    return await apply(store, placement, options.only)
   } finally {
     await store.close()
   }
 }
 
-async function apply(store: Store, placement: Placement): Promise<string[]> {
+async function apply(store: Store, placement: Placement, only?: readonly string[]): Promise<string[]> {
   const onCluster = fill('{{on_cluster}}', placement)
   await store.command(`CREATE DATABASE IF NOT EXISTS ${placement.database} ${onCluster}`)
   await store.command(
@@ -66,7 +73,7 @@ async function apply(store: Store, placement: Placement): Promise<string[]> {
     `SELECT name, any(checksum) AS checksum FROM ${placement.database}.migrations GROUP BY name`,
   )
   const known = new Map(rows.map(row => [row.name, row.checksum]))
-  const files = (await readdir(MIGRATIONS)).filter(name => name.endsWith('.sql')).sort()
+  const files = await migrationNames()
   const unknown = [...known.keys()].filter(name => !files.includes(name))
   if (unknown.length > 0) {
     throw new ParleyError(
@@ -76,6 +83,7 @@ async function apply(store: Store, placement: Placement): Promise<string[]> {
   }
   const applied: string[] = []
   for (const name of files) {
+    if (only?.includes(name) === false) continue
     const sql = await readFile(new URL(name, MIGRATIONS), 'utf8')
     const checksum = createHash('sha256').update(sql).digest('hex')
     const before = known.get(name)

@@ -1,9 +1,9 @@
 // `npm start`: the launcher's process. Reads settings, takes the data directory, starts everything, and turns signals into an
 // orderly stop. Whatever goes wrong on the way is one line and exit code 1, with nothing left running.
-import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isParleyError } from '#proto/errors.ts'
 import { readSettings } from '#runtime/settings.ts'
+import { readVersion } from '#runtime/version.ts'
 import { launcherSettings } from './config.ts'
 import { openDataDir } from './data-dir.ts'
 import type { Launcher } from './launcher.ts'
@@ -27,11 +27,8 @@ process.on('uncaughtException', error => void giveUp(error))
 process.on('unhandledRejection', error => void giveUp(error))
 
 try {
-  const { version } = JSON.parse(await readFile(new URL('../../package.json', import.meta.url), 'utf8')) as {
-    version: string
-  }
   const settings = readSettings(process.env, launcherSettings)
-  const dataDir = await openDataDir(settings.dataDir, version)
+  const dataDir = await openDataDir(settings.dataDir, await readVersion())
   process.once('exit', () => dataDir.release())
   const logFile = openLogFile(join(dataDir.path, 'launcher.log'))
   const say = (line: string): void => {
