@@ -6,6 +6,7 @@ import { hostname } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { jetstreamManager } from '@nats-io/jetstream'
+import type { KV } from '@nats-io/kv'
 import type { NatsConnection } from '@nats-io/transport-node'
 import { BACKUP_FORMAT, type BackupStream, type BackupTable } from '#proto/backup.ts'
 import {
@@ -25,7 +26,8 @@ import { readRows, sumsOf, totalOf } from '#store/backup/rows.ts'
 import type { Store } from '#store/client.ts'
 import { openBuckets } from '#streams/apply.ts'
 import { type HeldOwners, holdOwners } from '#streams/hold.ts'
-import { readPartitions, readSettled } from '#streams/settled.ts'
+import { readLayout } from '#streams/layout.ts'
+import { readSettled } from '#streams/settled.ts'
 import { copyStream } from '#streams/snapshot.ts'
 import { takeTurn } from '#streams/turn.ts'
 import { type BackupFolder, describe, makeFolder, textStream } from './backup/folder.ts'
@@ -59,13 +61,14 @@ export async function backup(args: readonly string[]): Promise<number> {
   const path = resolve(given)
   const nc = await openNats()
   try {
+    const { control, leases } = await openBuckets(nc)
+    const partitions = await readWhole(control)
     const store = await openStore()
     try {
-      const { leases } = await openBuckets(nc)
       const turn = await takeTurn(leases, 'backup', `${hostname()}/${process.pid}`)
       if (!turn) throw new UsageError('another backup is under way')
       try {
-        await take(nc, store, path)
+        await take({ nc, store, partitions }, path)
         return 0
       } finally {
         await turn.release()
@@ -78,11 +81,18 @@ export async function backup(args: readonly string[]): Promise<number> {
   }
 }
 
-async function take(nc: NatsConnection, store: Store, path: string): Promise<void> {
-  const { control } = await openBuckets(nc)
-  const partitions = await readPartitions(control)
+/** How many partitions there are. @throws UsageError when one store does not hold the rows of all: half of them is no backup. */
+async function readWhole(control: KV): Promise<number> {
+  const layout = await readLayout(control)
+  if (!layout) throw new UsageError('the streams are not laid out: nobody has started parley here')
+  if (layout.shards === 1) return layout.partitions
+  throw new UsageError(`the store was laid out over ${layout.shards} shards, and a backup is of one`)
+}
+
+async function take(from: Omit<Taking, 'folder'>, path: string): Promise<void> {
+  const { store, partitions } = from
   const folder = await makeFolder(path)
-  const taking: Taking = { nc, store, folder, partitions }
+  const taking: Taking = { ...from, folder }
   const moment = await standStill(taking)
   try {
     const streams = [...moment.streams, ...(await copyPayloads(taking, moment))]

@@ -23,6 +23,7 @@ export interface QuietEngines {
 /** Opens, or starts, both. @throws UsageError when an instance runs in the data directory, or an engine does not start. */
 export async function openEngines(): Promise<QuietEngines> {
   const { natsUrl, clickhouseUrl, dataDir } = readSettings({ ...process.env }, cliSettings)
+  if (clickhouseUrl.includes(',')) throw new UsageError('a backup is of one shard, and CLICKHOUSE_URL names several')
   if (natsUrl !== '' && clickhouseUrl !== '') return { natsUrl, clickhouseUrl, close: async () => {} }
   const child = spawn(process.execPath, [PROGRAM], { stdio: ['pipe', 'pipe', 'inherit'] })
   const ended = once(child, 'exit')
