@@ -1,0 +1,59 @@
+// Data of earlier releases, read by this build: the backup of each is restored, migrated, and answers what it has answered then.
+import { execFile } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import t from 'tap'
+import { createSigningKey, signToken } from '#control/admin.ts'
+import { startNats } from '#local/nats.ts'
+import { createStore } from '#store/client.ts'
+import { migrationNames } from '#store/migrate.ts'
+import { openBuckets } from '#streams/apply.ts'
+import { sharedClickHouse } from '#test/engines.ts'
+import { connectNats, nodeEnv, startPart, tempDir } from '#test/rig.ts'
+import { answersOf, missing } from './backup/answers.ts'
+import { readReleases } from './releases/read.ts'
+
+const PARLEY = fileURLToPath(new URL('../cli/main.ts', import.meta.url))
+const run = promisify(execFile)
+const DAY_S = 86_400
+const [releases, { url }] = await Promise.all([readReleases(), sharedClickHouse()])
+
+t.ok(releases.length > 0)
+
+for (const { version, backup, world, answers, organization, owner } of releases) {
+  t.test(`what ${version} has written`, async t => {
+    const dataDir = await tempDir(t)
+    const database = `test_release_${process.pid}`
+    const store = createStore({ url, database: 'default', application: 'test' })
+    t.teardown(async () => {
+      await store.command(`DROP DATABASE IF EXISTS ${database} SYNC`)
+      await store.close()
+    })
+    const env = { CLICKHOUSE_URL: url, PARLEY_DATABASE: database }
+    // Without NATS_URL: into the data directory of a launcher that is to come.
+    const { stdout } = await run(process.execPath, [PARLEY, 'restore', backup], {
+      env: { PATH: process.env.PATH, ...nodeEnv, ...env, PARLEY_DATA_DIR: dataDir },
+    })
+    t.match(stdout, /restored into .*: npm start goes on there/)
+    const applied = await store.read<{ name: string }>(`SELECT DISTINCT name FROM ${database}.migrations ORDER BY name`)
+    t.strictSame(
+      applied.map(({ name }) => name),
+      await migrationNames(),
+    )
+
+    const secrets = JSON.parse(await readFile(join(dataDir, 'secrets.json'), 'utf8')) as { natsPassword: string }
+    const password = secrets.natsPassword
+    const nats = await startNats({ dir: join(dataDir, 'nats'), password, searchPath: process.env.PATH ?? '' })
+    t.teardown(() => nats.stop())
+    const { control } = await openBuckets(await connectNats(t, nats.url))
+    const bearer = await signToken(await createSigningKey(control), { user: owner, organization }, DAY_S)
+    const query = await startPart(t, 'query/main.ts', {
+      ...{ ...env, NATS_URL: nats.url, PARLEY_QUERY_HOST: '127.0.0.1', PARLEY_QUERY_PORT: '0' },
+    })
+    const queryUrl = `http://127.0.0.1:${String(query.about.port)}`
+    const now = await answersOf({ queryUrl, organization, bearer, apiKey: '' }, world)
+    for (const [question, answer] of Object.entries(answers)) t.strictSame(missing(answer, now[question]), [], question)
+  })
+}
