@@ -12,6 +12,7 @@ export const LONGEST: readonly string[] = [
   'deploy/local/stop.test.ts',
   'test/cluster/shards.test.ts',
   'test/kill.test.ts',
+  'test/backup.test.ts',
   'query/endpoints/raw-logs/raw-logs.test.ts',
   'query/contract.test.ts',
   'test/calls.test.ts',
