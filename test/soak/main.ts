@@ -55,12 +55,12 @@ async function soak(): Promise<number> {
   const oracle = new Oracle(THINGS, CALL_ROWS)
   const clients = new Clients({
     ...{ seed, rate, oracle },
-    traffic: new Traffic({ seed, tag: seed >>> 0, organization: org_id, oracle }),
+    traffic: new Traffic({ seed, tag: seed >>> 0, organizations: [org_id], oracle }),
     ways: {
       rest: [timed(rest.post, sampler), timed(rest.post, sampler)],
       otlp: [timed(otlp.post, sampler), timed(otlp.post, sampler)],
-      poison: async body => {
-        const envelope = envelopeOf([payload('event', org_id, body)], Date.now())
+      poison: async (organization, body) => {
+        const envelope = envelopeOf([payload('event', organization, body)], Date.now())
         await jetstream(nc, { timeout: 20_000 }).publish(subjectOf(0), envelope)
       },
     },

@@ -20,7 +20,7 @@ export interface Ways {
   readonly rest: readonly [near: Client, far: Client]
   readonly otlp: readonly [near: Client, far: Client]
   /** Puts a payload that no receiver would let through into the stream. @throws when it is not acknowledged. */
-  poison(body: string): Promise<void>
+  poison(organization: string, body: string): Promise<void>
 }
 
 /** What requests came to while one fault was on. */
@@ -117,7 +117,7 @@ export class Clients {
         return this.#bad(job, far)
       case 'poison':
         // Nobody waits for its fate but the count of dead letters.
-        await this.#options.ways.poison(job.body).then(
+        await this.#options.ways.poison(job.organization, job.body).then(
           () => this.#options.oracle.poison++,
           () => {},
         )

@@ -10,6 +10,8 @@ interface Asked {
   readonly queryUrl: string
   readonly organization: string
   readonly apiKey: string
+  /** By what number the oracle knows its things. */
+  readonly owner: number
 }
 
 /** Conversations that are asked for one by one. */
@@ -18,7 +20,7 @@ const ALL_TIME = { time_range: 'all' } as const
 
 type Json = Readonly<Record<string, unknown>>
 
-/** Every endpoint with a total, compared. */
+/** Every endpoint with a total, compared for one organization. */
 export async function endpointChecks(oracle: Oracle, asked: Asked): Promise<Check[]> {
   // The node may have been the last to be killed, and a busy one may say no.
   const post = <T>(path: string, body: object): Promise<T> =>
@@ -31,7 +33,9 @@ export async function endpointChecks(oracle: Oracle, asked: Asked): Promise<Chec
       if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`)
       return (await answer.json()) as T
     })
-  const events = sum(oracle.surfaces, storedRows)
+  const { owner } = asked
+  const events = sum(oracle.surfaces, space => storedRows(space, owner))
+  const conversations = conversationsOf(oracle, owner)
   const rows = await rowsOf(asked)
   const checks: Check[] = []
   const equal = (what: string, is: unknown, should: unknown): void => {
@@ -42,7 +46,7 @@ export async function endpointChecks(oracle: Oracle, asked: Asked): Promise<Chec
     })
   }
   equal('rows of events', rows.events, events)
-  equal('conversations of rows', rows.conversations, conversationsOf(oracle))
+  equal('conversations of rows', rows.conversations, conversations)
 
   type Metrics = {
     total_calls: number
@@ -53,7 +57,7 @@ export async function endpointChecks(oracle: Oracle, asked: Asked): Promise<Chec
   }
   const metrics = await post<Metrics>('dashboard', {})
   equal('dashboard: calls', metrics.total_calls, events)
-  equal('dashboard: conversations', metrics.total_conversations, conversationsOf(oracle))
+  equal('dashboard: conversations', metrics.total_conversations, conversations)
   equal('dashboard: failures', metrics.error_count, rows.failed)
   equal(
     'dashboard: calls by day',
@@ -142,21 +146,22 @@ async function rowsOf({ store, organization }: Asked) {
   }
 }
 
-function storedRows(space: Space): number {
+function storedRows(space: Space, owner: number): number {
   let rows = 0
-  for (let n = 0; n < space.size; n++) rows += space.stored(n)
+  for (let n = 0; n < space.size; n++) if (space.owner(n) === owner) rows += space.stored(n)
   return rows
 }
 
 /** Conversations that have at least one event: those of the SDK by session, traces, calls. */
-function conversationsOf({ events, minted, spansJson, spansProtobuf, calls }: Oracle): number {
+function conversationsOf({ events, minted, spansJson, spansProtobuf, calls }: Oracle, owner: number): number {
+  const there = (space: Space, n: number): boolean => space.owner(n) === owner && space.stored(n) > 0
   const seen = (spaces: readonly Space[]): number => {
     const groups = new Set<number>()
-    for (const space of spaces) for (let n = 0; n < space.size; n++) if (space.stored(n) > 0) groups.add(space.group(n))
+    for (const space of spaces) for (let n = 0; n < space.size; n++) if (there(space, n)) groups.add(space.group(n))
     return groups.size
   }
   let ofCalls = 0
-  for (let n = 0; n < calls.size; n++) if (calls.stored(n) > 0) ofCalls++
+  for (let n = 0; n < calls.size; n++) if (there(calls, n)) ofCalls++
   return seen([events, minted]) + seen([spansJson, spansProtobuf]) + ofCalls
 }
 

@@ -12,14 +12,14 @@ import { runStorm } from './storm.ts'
 const options = readOptions(process.argv.slice(2))
 const print = (text: string): void => void process.stdout.write(`${text}\n`)
 
-const { seed, events, faults, rate, kinds, targets, disks, tag } = options
+const { seed, events, faults, rate, kinds, targets, disks, shards, tag } = options
 print(
-  `storm: seed ${seed}, ${events} events, ${faults} faults, ${rate} events/s, kinds ${kinds.join() || 'all'}, targets ${targets.join()}`,
+  `storm: seed ${seed}, ${events} events, ${faults} faults, ${rate} events/s, kinds ${kinds.join() || 'all'}, targets ${targets.join()}${shards > 1 ? `, ${shards} shards` : ''}`,
 )
 for (const name of targets) {
   const dir = await mkdtemp(join(tmpdir(), 'parley-storm-'))
   const say = (line: string): void => print(`${name}: ${line}`)
-  const target = await (name === 'parley' ? startParley : startOrdinary)({ dir, tag, disks, say })
+  const target = await (name === 'parley' ? startParley : startOrdinary)({ dir, tag, disks, shards, say })
   const end = (): void => void target.stop(options.keep).finally(() => process.exit(130))
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, end)
   // What is wrong can be looked at afterwards, and so can what was never at rest.

@@ -19,6 +19,7 @@ export class Space {
   #faults: Uint8Array
   #stored: Uint16Array
   #groups: Uint32Array
+  #owners: Uint8Array
 
   constructor(name: string, capacity: number, rows = 1) {
     this.name = name
@@ -27,13 +28,15 @@ export class Space {
     this.#faults = new Uint8Array(capacity)
     this.#stored = new Uint16Array(capacity)
     this.#groups = new Uint32Array(capacity).fill(NONE)
+    this.#owners = new Uint8Array(capacity)
   }
 
-  /** The next number; `group` is the conversation that it belongs to. */
-  add(group = NONE): number {
+  /** The next number; `group` is the conversation that it belongs to, `owner` the number of the organization that sends it. */
+  add(group = NONE, owner = 0): number {
     const n = this.size++
     if (n >= this.#fates.length) this.#grow()
     this.#groups[n] = group
+    this.#owners[n] = owner
     return n
   }
 
@@ -44,9 +47,9 @@ export class Space {
     this.#faults[n] = fault
   }
 
-  /** Notes rows that the store has; a number that was never given out is told by false. */
-  found(n: number, rows: number): boolean {
-    if (!(n >= 0 && n < this.size)) return false
+  /** Notes rows that the store has of an owner; a number that was never given out to it is told by false. */
+  found(n: number, rows: number, owner = 0): boolean {
+    if (!(n >= 0 && n < this.size) || this.#owners[n] !== owner) return false
     this.#stored[n] = (this.#stored[n] as number) + rows
     return true
   }
@@ -57,6 +60,10 @@ export class Space {
 
   fault(n: number): number {
     return this.#faults[n] as number
+  }
+
+  owner(n: number): number {
+    return this.#owners[n] as number
   }
 
   /** Rows in the store. */
@@ -79,6 +86,7 @@ export class Space {
     this.#faults = larger(this.#faults, new Uint8Array(capacity))
     this.#stored = larger(this.#stored, new Uint16Array(capacity))
     this.#groups = larger(this.#groups, new Uint32Array(capacity).fill(NONE))
+    this.#owners = larger(this.#owners, new Uint8Array(capacity))
   }
 }
 

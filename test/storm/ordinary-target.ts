@@ -5,9 +5,9 @@ import { AckPolicy, DiscardPolicy, jetstreamManager } from '@nats-io/jetstream'
 import { freePort } from '#local/ports.ts'
 import type { Store } from '#store/client.ts'
 import { createStore } from '#store/client.ts'
+import { keepPart, limitStreams, startEngines, type TargetOptions } from './engines.ts'
 import { createClient } from './http.ts'
 import type { Oracle, Space } from './oracle.ts'
-import { keepPart, limitStreams, startEngines, type TargetOptions } from './parley.ts'
 import { startProxy } from './proxy.ts'
 import type { Check, Target } from './target.ts'
 
@@ -39,9 +39,10 @@ const SCHEMA = [
 export async function startOrdinary(options: TargetOptions): Promise<Target> {
   const { dir } = options
   const organization = randomUUID()
-  const engines = await startEngines(options, [])
+  const engines = await startEngines({ ...options, shards: 1 }, [])
   const { fleet, nc, viaProxy } = engines
-  const setup = createStore({ url: engines.clickhouseUrl, database: 'default', application: 'storm' })
+  const url = engines.clickhouseUrls[0] as string
+  const setup = createStore({ url, database: 'default', application: 'storm' })
   for (const statement of SCHEMA) await setup.command(statement)
   await setup.close()
   const limits = { max_bytes: GiB, discard: DiscardPolicy.New }
@@ -74,7 +75,7 @@ export async function startOrdinary(options: TargetOptions): Promise<Target> {
   ) as Clients
   return {
     name: 'ordinary design',
-    organization,
+    organizations: [organization],
     fleet,
     proxies: { ...engines.proxies, clients: front },
     ways: {
@@ -92,7 +93,7 @@ export async function startOrdinary(options: TargetOptions): Promise<Target> {
     },
     compare: async oracle => {
       const store = createStore({
-        url: engines.clickhouseUrl,
+        url,
         database: DATABASE,
         application: 'storm',
         requestTimeoutMs: 600_000,

@@ -1,255 +1,92 @@
 // parley as a storm's target: engines, receivers, processors and a query node in processes of their own with the settings that the
 // launcher gives them, a proxy between any two that talk, small disks where they may be mounted.
-import { randomBytes } from 'node:crypto'
 import { rm } from 'node:fs/promises'
-import { join } from 'node:path'
 import { jetstream, jetstreamManager } from '@nats-io/jetstream'
-import type { NatsConnection } from '@nats-io/transport-node'
 import { putGuard } from '#control/admin.ts'
-import { startClickHouse, WALL_NAMES } from '#local/clickhouse.ts'
+import { WALL_NAMES } from '#local/clickhouse.ts'
 import { startDiskGuard } from '#local/disk-guard.ts'
-import { copyLog, openLogFile } from '#local/logs.ts'
-import { startNats } from '#local/nats.ts'
-import { startPartProcess } from '#local/part.ts'
 import { freePort } from '#local/ports.ts'
-import type { Running } from '#local/supervise.ts'
+import { shardOf, uuidBytes } from '#proto/ids.ts'
 import { streamOf, subjectOf } from '#proto/streams.ts'
-import { createStore } from '#store/client.ts'
 import { migrate } from '#store/migrate.ts'
+import { createShards } from '#store/shards.ts'
 import { raiseWall } from '#store/wall/raise.ts'
 import type { Buckets } from '#streams/apply.ts'
 import { applyStreams, openBuckets } from '#streams/apply.ts'
-import { connect } from '#streams/connect.ts'
 import { readSettled } from '#streams/settled.ts'
 import { envelopeOf, payload } from '#test/kill-points/ledger.ts'
-import { connectNats, createTenant, nodeEnv, silentLog } from '#test/rig.ts'
+import { connectNats, createTenant } from '#test/rig.ts'
+import type { Tenant } from './compare.ts'
 import { compareParley } from './compare.ts'
 import type { Disk } from './disks.ts'
-import { mountDisk } from './disks.ts'
+import { type Engines, keepPart, limitStreams, startEngines, type TargetOptions } from './engines.ts'
 import { createClient } from './http.ts'
-import type { Fleet } from './processes.ts'
-import { createFleet } from './processes.ts'
-import type { Proxy } from './proxy.ts'
 import { startProxy } from './proxy.ts'
-import type { Proxies, Target } from './target.ts'
-import { patiently } from './wait.ts'
+import type { Target } from './target.ts'
 
 const MiB = 1024 * 1024
 const DATABASE = 'parley'
-const PARTITIONS = 2
-const START_MS = 120_000
-const DISK_MB = { data: 3_072, clickhouse: 4_096 }
+const PARTITIONS_OF_SHARD = 2
+/** Of all streams together: it has to fit their disk. */
+const STREAMS_BYTES = 2_048 * MiB
 const GUARD = { minFreePercent: 10, everyMs: 500 }
-
-/** What a target is started with. */
-export interface TargetOptions {
-  /** Folder of data and logs. */
-  readonly dir: string
-  readonly tag: number
-  readonly disks: boolean
-  readonly say: (line: string) => void
-  /** Added to the environment of every part. */
-  readonly env?: Readonly<Record<string, string>>
-  /** Of the store's queries; left out: those that users have. */
-  readonly settings?: Readonly<Record<string, number>>
-}
-
-/** Engines behind proxies, and what was learnt when they were laid out. */
-export interface Engines {
-  readonly fleet: Fleet
-  readonly nc: NatsConnection
-  readonly natsUrl: string
-  readonly clickhouseUrl: string
-  readonly viaProxy: {
-    readonly natsUrl: string
-    readonly clickhouseUrl: string
-    readonly readerUrl: string
-    readonly sqlUrl: string
-  }
-  readonly proxies: Pick<Proxies, 'nats' | 'clickhouse'>
-  readonly disks: Target['disks']
-  /** Connection, proxies and disks; the processes are the fleet's. */
-  close(keep: boolean): Promise<void>
-}
-
-/** Starts NATS and ClickHouse, each with a proxy in front and on a disk of its own where that can be had. */
-export async function startEngines(options: TargetOptions, databases: readonly string[]): Promise<Engines> {
-  const { dir, say, settings = {} } = options
-  const fleet = createFleet(say)
-  const disks = options.disks ? await mountDisks(dir) : 'not asked for'
-  const nats = { dir: join(dir, 'nats'), port: await freePort(), password: randomBytes(16).toString('hex') }
-  const clickhouse = {
-    dir: join(dir, 'clickhouse', 'engine'),
-    port: await freePort(),
-    password: randomBytes(16).toString('hex'),
-  }
-  const urls = { nats: '', clickhouse: '', reader: '', sql: '' }
-  const fixed = { startTimeoutMs: START_MS, searchPath: process.env.PATH ?? '' }
-  await Promise.all([
-    fleet.keep('nats', 'nats', async onSpawn => {
-      urls.nats = (await startNats({ ...nats, ...fixed, onSpawn })).url
-    }),
-    fleet.keep('clickhouse', 'clickhouse', async onSpawn => {
-      const { url, readerUrl, sqlUrl } = await startClickHouse({
-        ...clickhouse,
-        ...fixed,
-        databases,
-        settings,
-        onSpawn,
-      })
-      Object.assign(urls, { clickhouse: url, reader: readerUrl, sql: sqlUrl })
-    }),
-  ])
-  const proxies = { nats: await startProxy(nats.port), clickhouse: await startProxy(clickhouse.port) }
-  const through = (url: string, port: number): string => {
-    const via = new URL(url)
-    via.port = String(port)
-    return via.href.replace(/\/$/, '')
-  }
-  const nc = await connect({ url: urls.nats, name: 'storm', log: silentLog, timeoutMs: START_MS })
-  return {
-    fleet,
-    nc,
-    natsUrl: urls.nats,
-    clickhouseUrl: urls.clickhouse,
-    viaProxy: {
-      natsUrl: through(urls.nats, proxies.nats.port),
-      clickhouseUrl: through(urls.clickhouse, proxies.clickhouse.port),
-      readerUrl: through(urls.reader, proxies.clickhouse.port),
-      sqlUrl: through(urls.sql, proxies.clickhouse.port),
-    },
-    proxies: { nats: [proxies.nats], clickhouse: [proxies.clickhouse] },
-    disks,
-    close: async keep => {
-      await nc.close()
-      await Promise.all([proxies.nats.close(), proxies.clickhouse.close()])
-      if (typeof disks !== 'string' && !keep) await Promise.all([disks.data.unmount(), disks.clickhouse.unmount()])
-    },
-  }
-}
-
-async function mountDisks(dir: string): Promise<Target['disks']> {
-  const data = await mountDisk(join(dir, 'nats'), DISK_MB.data)
-  if (typeof data === 'string') return data
-  const clickhouse = await mountDisk(join(dir, 'clickhouse'), DISK_MB.clickhouse)
-  if (typeof clickhouse !== 'string') return { data, clickhouse }
-  await data.unmount()
-  return clickhouse
-}
-
-/** Keeps a part of parley, or of the ordinary design, running. */
-export async function keepPart(
-  fleet: Fleet,
-  {
-    role,
-    name,
-    main,
-    env,
-    dir,
-  }: { role: 'receiver' | 'processor' | 'query'; name: string; main: string; env: Record<string, string>; dir: string },
-): Promise<void> {
-  const log = openLogFile(join(dir, `${name}.log`))
-  await fleet.keep(role, name, async (spawned: (running: Running) => void) => {
-    const { child, ready } = startPartProcess({ main, env: { ...nodeEnv, ...env }, output: 'pipe' })
-    copyLog(name, [child.process.stdout, child.process.stderr], log, () => {})
-    spawned(child)
-    await ready
-  })
-}
 
 /** Starts parley. */
 export async function startParley(options: TargetOptions): Promise<Target> {
-  const { dir } = options
+  const { dir, shards = 1 } = options
   const engines = await startEngines(options, [DATABASE])
-  const { fleet, nc, clickhouseUrl, viaProxy, disks } = engines
-  const schema = { url: clickhouseUrl, database: DATABASE, application: 'storm' }
-  await migrate(schema)
-  const refused = await raiseWall({ store: schema, users: WALL_NAMES })
-  if (refused !== undefined) throw new Error(`no wall: ${refused}`)
-  const limits = { partitions: PARTITIONS, streamMaxBytes: 1024 * MiB, deadMaxBytes: 64 * MiB, replicas: 1 }
+  const { fleet, nc, clickhouseUrls, disks } = engines
+  for (const url of clickhouseUrls) await layOut(url)
+  const partitions = Array.from({ length: PARTITIONS_OF_SHARD * shards }, (_, p) => p)
+  const streamMaxBytes = STREAMS_BYTES / partitions.length
+  const limits = { partitions: partitions.length, shards, streamMaxBytes, deadMaxBytes: 64 * MiB, replicas: 1 }
   // Laying out is waited for as long as it takes; what is asked again and again wants short answers.
   const patient = await connectNats({ teardown: () => {} }, engines.natsUrl)
-  const tenant = await createTenant((await applyStreams(patient, limits)).buckets, { name: 'storm' })
+  const tenants = await tenantsOf((await applyStreams(patient, limits)).buckets, shards)
   const buckets = await openBuckets(nc)
   const guard = typeof disks === 'string' ? undefined : watch(disks.data, buckets, options.say)
-  const [port, otlpPort, queryPort] = [await freePort(), await freePort(), await freePort()]
-  const env = {
-    NATS_URL: viaProxy.natsUrl,
-    CLICKHOUSE_URL: viaProxy.clickhouseUrl,
-    PARLEY_READER_URL: viaProxy.readerUrl,
-    PARLEY_SQL_URL: viaProxy.sqlUrl,
-    PARLEY_DATABASE: DATABASE,
-    ...options.env,
-  }
-  const receiver = {
-    PARLEY_PORT: String(port),
-    PARLEY_OTLP_PORT: String(otlpPort),
-    PARLEY_QUERY_URL: `http://127.0.0.1:${queryPort}`,
-  }
-  await Promise.all([
-    ...[1, 2].map(i =>
-      keepPart(fleet, {
-        role: 'receiver',
-        name: `receiver-${i}`,
-        main: 'ingest/main.ts',
-        env: { ...env, ...receiver },
-        dir,
-      }),
-    ),
-    ...[1, 2].map(i =>
-      keepPart(fleet, { role: 'processor', name: `processor-${i}`, main: 'processors/main.ts', env, dir }),
-    ),
-    keepPart(fleet, {
-      role: 'query',
-      name: 'query',
-      main: 'query/main.ts',
-      env: { ...env, PARLEY_QUERY_PORT: String(queryPort) },
-      dir,
-    }),
-  ])
-  const front = [await startProxy(port), await startProxy(otlpPort)] as const
-  const clients = [port, front[0].port, otlpPort, front[1].port].map(each => createClient(each)) as [
-    Posting,
-    Posting,
-    Posting,
-    Posting,
-  ]
+  const ports = { rest: await freePort(), otlp: await freePort(), query: await freePort() }
+  await startParts(engines, options, ports)
+  const front = await frontOf(ports)
+  const streams = partitions.map(streamOf)
   return {
     name: 'parley',
-    organization: tenant.organization,
+    organizations: tenants.map(({ organization }) => organization),
     fleet,
-    proxies: { ...engines.proxies, clients: front as readonly Proxy[] },
+    proxies: { ...engines.proxies, clients: front.proxies },
     ways: {
-      rest: [clients[0].post, clients[1].post],
-      otlp: [clients[2].post, clients[3].post],
-      poison: async body => {
-        const envelope = envelopeOf([payload('event', tenant.organization, body)], Date.now())
-        await jetstream(nc, { timeout: 20_000 }).publish(subjectOf(0), envelope)
+      ...front.ways,
+      poison: async (organization, body) => {
+        // The first partition of a shard has its number.
+        const subject = subjectOf(shardOf(uuidBytes(organization), shards))
+        const envelope = envelopeOf([payload('event', organization, body)], Date.now())
+        await jetstream(nc, { timeout: 20_000 }).publish(subject, envelope)
       },
     },
     disks,
-    limitStreams: (on, slack) => limitStreams(nc, [streamOf(0), streamOf(1)], on ? slack : null, limits.streamMaxBytes),
+    limitStreams: (on, slack) => limitStreams(nc, streams, on ? slack : null, streamMaxBytes),
     positions: async () => {
       const jsm = await jetstreamManager(nc)
-      return Promise.all([0, 1].map(async p => (await jsm.streams.info(streamOf(p))).state.last_seq))
+      return Promise.all(streams.map(async name => (await jsm.streams.info(name)).state.last_seq))
     },
     stored: async upTo => {
-      const settled = await readSettled(buckets.cursors, PARTITIONS)
+      const settled = await readSettled(buckets.cursors, partitions.length)
       return upTo.every((position, p) => (settled.get(p) ?? 0) >= position)
     },
     compare: async oracle => {
-      const store = createStore({ ...schema, requestTimeoutMs: 600_000 })
+      const schema = { database: DATABASE, application: 'storm', requestTimeoutMs: 600_000 }
+      const stores = createShards({ ...schema, url: clickhouseUrls.join(',') })
       try {
-        const where = { store, nc, buckets, partitions: PARTITIONS, queryUrl: `http://127.0.0.1:${queryPort}` }
-        return await compareParley(oracle, { ...where, ...tenant, tag: options.tag, crashes: fleet.crashes() })
+        const queryUrl = `http://127.0.0.1:${ports.query}`
+        const where = { shards: stores, nc, buckets, partitions: partitions.length, queryUrl, tenants }
+        return await compareParley(oracle, { ...where, tag: options.tag, crashes: fleet.crashes() })
       } finally {
-        await store.close()
+        await stores.close()
       }
     },
     stop: async keep => {
       guard?.stop()
-      for (const client of clients) client.close()
-      await Promise.all(front.map(proxy => proxy.close()))
+      await front.close()
       await patient.close()
       await fleet.stop()
       await engines.close(keep)
@@ -258,7 +95,76 @@ export async function startParley(options: TargetOptions): Promise<Target> {
   }
 }
 
-type Posting = ReturnType<typeof createClient>
+/** Schema and wall of one shard. */
+async function layOut(url: string): Promise<void> {
+  const schema = { url, database: DATABASE, application: 'storm' }
+  await migrate(schema)
+  const refused = await raiseWall({ store: schema, users: WALL_NAMES })
+  if (refused !== undefined) throw new Error(`no wall: ${refused}`)
+}
+
+/** One organization for each shard, in their order. Which shard one gets is chance: those that come too late are left alone. */
+async function tenantsOf(buckets: Buckets, shards: number): Promise<Tenant[]> {
+  const found = new Map<number, Tenant>()
+  while (found.size < shards) {
+    const { organization, apiKey } = await createTenant(buckets, { name: 'storm' })
+    const shard = shardOf(uuidBytes(organization), shards)
+    if (!found.has(shard)) found.set(shard, { organization, apiKey })
+  }
+  return [...found].sort(([a], [b]) => a - b).map(([, tenant]) => tenant)
+}
+
+interface Ports {
+  readonly rest: number
+  readonly otlp: number
+  readonly query: number
+}
+
+/** Two receivers on the same ports, two processors, a query node. */
+async function startParts({ fleet, viaProxy }: Engines, options: TargetOptions, ports: Ports): Promise<void> {
+  const { dir } = options
+  const env = {
+    NATS_URL: viaProxy.natsUrl,
+    CLICKHOUSE_URL: viaProxy.clickhouseUrl,
+    PARLEY_READER_URL: viaProxy.readerUrl,
+    PARLEY_SQL_URL: viaProxy.sqlUrl,
+    PARLEY_DATABASE: DATABASE,
+    ...options.env,
+  }
+  const receiving = {
+    ...env,
+    PARLEY_PORT: String(ports.rest),
+    PARLEY_OTLP_PORT: String(ports.otlp),
+    PARLEY_QUERY_URL: `http://127.0.0.1:${ports.query}`,
+  }
+  const receiver = { role: 'receiver', main: 'ingest/main.ts', env: receiving, dir } as const
+  const processor = { role: 'processor', main: 'processors/main.ts', env, dir } as const
+  const query = {
+    role: 'query',
+    main: 'query/main.ts',
+    env: { ...env, PARLEY_QUERY_PORT: String(ports.query) },
+  } as const
+  await Promise.all([
+    ...[1, 2].map(i => keepPart(fleet, { ...receiver, name: `receiver-${i}` })),
+    ...[1, 2].map(i => keepPart(fleet, { ...processor, name: `processor-${i}` })),
+    keepPart(fleet, { ...query, name: 'query', dir }),
+  ])
+}
+
+/** Ways to the receivers: straight, and through proxies. */
+async function frontOf({ rest, otlp }: Ports) {
+  const [restProxy, otlpProxy] = [await startProxy(rest), await startProxy(otlp)]
+  const near = { rest: createClient(rest), otlp: createClient(otlp) }
+  const far = { rest: createClient(restProxy.port), otlp: createClient(otlpProxy.port) }
+  return {
+    proxies: [restProxy, otlpProxy],
+    ways: { rest: [near.rest.post, far.rest.post], otlp: [near.otlp.post, far.otlp.post] },
+    close: async (): Promise<void> => {
+      for (const client of [near.rest, near.otlp, far.rest, far.otlp]) client.close()
+      await Promise.all([restProxy, otlpProxy].map(proxy => proxy.close()))
+    },
+  } as const
+}
 
 /** The launcher's guard over the disk of the streams. */
 function watch(disk: Disk, { control }: Buckets, say: (line: string) => void): { stop(): void } {
@@ -268,21 +174,4 @@ function watch(disk: Disk, { control }: Buckets, say: (line: string) => void): {
     say,
     publish: guard => putGuard(control, guard),
   })
-}
-
-/** Lets streams grow by `slack` bytes only; null: up to `whole` again. Asks until NATS has done it. */
-export async function limitStreams(
-  nc: NatsConnection,
-  streams: readonly string[],
-  slack: number | null,
-  whole: number,
-): Promise<void> {
-  for (const name of streams) {
-    await patiently(`the limit of ${name}`, async () => {
-      const jsm = await jetstreamManager(nc)
-      const { state } = await jsm.streams.info(name)
-      await jsm.streams.update(name, { max_bytes: slack === null ? whole : state.bytes + slack })
-      return true
-    })
-  }
 }

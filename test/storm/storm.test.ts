@@ -7,11 +7,12 @@ import { tempDir } from '#test/rig.ts'
 import { scaled } from '#test/scale.ts'
 import { createClient } from './http.ts'
 import { IdKind, uuidOf } from './ids.ts'
-import { Fate, judge, noCount, Space } from './oracle.ts'
+import { Fate, judge, noCount, Oracle, Space } from './oracle.ts'
 import { startParley } from './parley.ts'
 import { startProxy } from './proxy.ts'
 import { report } from './report.ts'
 import { runStorm } from './storm.ts'
+import { type Sending, Traffic } from './traffic.ts'
 
 const SEED = 20_261_122
 const KINDS = [
@@ -21,6 +22,9 @@ const KINDS = [
 
 /** Acknowledged beside the faults, in some ten seconds. */
 const EVENTS = scaled({ sample: 800, full: 2_000 })
+
+/** Of the traffic, for a look at whose it is: some of every kind. */
+const JOBS = 400
 
 t.setTimeout(1_100_000)
 
@@ -47,9 +51,44 @@ t.test('the judgement knows what is lost, doubled, strange and unknown', async t
   }
   t.same(count, { acknowledged: 4, unknown: 4, refused: 2, stored: 7, lost: 2, doubled: 2, strange: 2 })
   t.equal(space.found(sent.length, 1), false, 'a number that was never given out')
+  t.equal(space.found(space.add(0, 1), 2, 0), false, 'a number that was given out to another organization')
   space.note(0, Fate.unknown, 0)
   t.equal(space.fate(0), Fate.acknowledged, 'no later answer takes an acknowledgement back')
   t.equal(uuidOf(7, IdKind.call, 0xabc), '00000007-570a-4000-8002-000000000abc')
+})
+
+t.test('a conversation, an export and a call are of one organization, and each has some of every kind', t => {
+  const organizations = ['one', 'other']
+  const oracle = new Oracle(1_024, 2)
+  const traffic = new Traffic({ seed: SEED, tag: SEED, organizations, oracle })
+  const kinds = new Set<string>()
+  const wrong: unknown[] = []
+  const ownerOf = ({ post, things }: Sending): number => {
+    const owner = organizations.indexOf(post.headers['x-org-id'] ?? post.headers['x-service-org-id'] ?? '')
+    for (const { space, n } of things) if (space.owner(n) !== owner) wrong.push([space.name, n, owner])
+    return owner
+  }
+  for (let i = 0; i < JOBS; i++) {
+    const job = traffic.next()
+    const sendings =
+      job.kind === 'conversation'
+        ? [job.session, ...job.events]
+        : job.kind === 'export'
+          ? job.parts
+          : job.kind === 'call'
+            ? [job.report, job.redelivered ?? job.report]
+            : []
+    const owners = new Set(sendings.map(ownerOf))
+    if (owners.size > 1) wrong.push(job)
+    for (const owner of owners) kinds.add(`${job.kind} of ${owner}`)
+    if (job.kind === 'poison') kinds.add(`poison of ${organizations.indexOf(job.organization)}`)
+  }
+  t.strictSame(wrong, [])
+  t.strictSame([...kinds].sort(), [
+    ...['call of 0', 'call of 1', 'conversation of 0', 'conversation of 1'],
+    ...['export of 0', 'export of 1', 'poison of 0', 'poison of 1'],
+  ])
+  t.end()
 })
 
 t.test('the proxy passes bytes on, holds them and cuts', async t => {
@@ -97,7 +136,7 @@ t.test('a short storm', async t => {
   }
   const target = await startParley({ dir, tag: SEED, disks: false, say, env, settings: UNCOMPILED })
   t.teardown(() => target.stop(false))
-  const result = await runStorm(target, { ...options, targets: ['parley'], keep: false, disks: false }, say)
+  const result = await runStorm(target, { ...options, targets: ['parley'], keep: false, disks: false, shards: 1 }, say)
   const { text, verdict } = report(result)
   for (const line of text.split('\n')) t.comment(line)
   t.equal(result.chaos.happened.length, KINDS.length)

@@ -62,7 +62,7 @@ export async function runStorm(
       fault.from = oracle.acknowledged
     },
   })
-  const traffic = new Traffic({ seed, tag, organization: target.organization, oracle })
+  const traffic = new Traffic({ seed, tag, organizations: target.organizations, oracle })
   const clients = new Clients({
     ...{ seed, rate, oracle, traffic, ways: target.ways },
     fault: () => chaos.current,

@@ -22,7 +22,8 @@ export interface Proxies {
 /** A running system with everything that can be done to it. */
 export interface Target {
   readonly name: string
-  readonly organization: string
+  /** Those that send, each with data of its own. */
+  readonly organizations: readonly string[]
   readonly fleet: Fleet
   readonly proxies: Proxies
   readonly ways: Ways

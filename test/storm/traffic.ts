@@ -39,13 +39,14 @@ export type Job =
   | { readonly kind: 'export'; readonly parts: readonly Sending[] }
   | { readonly kind: 'call'; readonly report: Sending; readonly redelivered: Sending | null }
   | { readonly kind: 'bad'; readonly post: Post }
-  | { readonly kind: 'poison'; readonly body: string }
+  | { readonly kind: 'poison'; readonly organization: string; readonly body: string }
 
 /** Whose traffic it is. */
 export interface TrafficOptions {
   readonly seed: number
   readonly tag: number
-  readonly organization: string
+  /** A conversation, an export and a call are of one of them, which follow each other. */
+  readonly organizations: readonly string[]
   readonly oracle: Oracle
 }
 
@@ -54,6 +55,9 @@ export class Traffic {
   readonly #options: TrafficOptions
   readonly #random: Random
   #traces = 0
+  #exports = 0
+  /** Jobs of which no thing is counted. */
+  #useless = 0
   /** Events handed out so far. */
   made = 0
 
@@ -67,7 +71,15 @@ export class Traffic {
     if (choice < 40) return this.#conversation()
     if (choice < 68) return this.#export()
     if (choice < 96) return this.#call()
-    return choice < 98 ? this.#bad() : { kind: 'poison', body: POISON }
+    const organization = this.#ownerOf(this.#useless++).id
+    return choice < 98 ? this.#bad(organization) : { kind: 'poison', organization, body: POISON }
+  }
+
+  /** Whose the conversation, export or call of that number is. */
+  #ownerOf(n: number): { readonly owner: number; readonly id: string } {
+    const { organizations } = this.#options
+    const owner = n % organizations.length
+    return { owner, id: organizations[owner] as string }
   }
 
   /** A month ago now and then, so that blocks are cut. */
@@ -85,15 +97,16 @@ export class Traffic {
     return words.join(' ')
   }
 
-  #sdk(path: string, body: object): Post {
-    const headers = { 'content-type': 'application/json', 'x-org-id': this.#options.organization }
+  #sdk(organization: string, path: string, body: object): Post {
+    const headers = { 'content-type': 'application/json', 'x-org-id': organization }
     return { path: `/api/v1/${path}`, headers, body: Buffer.from(JSON.stringify(body)) }
   }
 
   #conversation(): Job {
     const random = this.#random
     const { oracle, tag } = this.#options
-    const n = oracle.sessions.add()
+    const { owner, id } = this.#ownerOf(oracle.sessions.size)
+    const n = oracle.sessions.add(undefined, owner)
     const session_id = uuidOf(tag, IdKind.session, n)
     const atOnce = random(2) === 0
     const capture = { session_id, user_data: { user_id: `user-${n % USERS}`, plan: random(2) === 0 ? 'free' : 'team' } }
@@ -103,7 +116,7 @@ export class Traffic {
       // The MCP SDK sends neither an id nor a time.
       const own = atOnce || random(4) > 0
       const space = own ? oracle.events : oracle.minted
-      const thing = { space, n: space.add(n) }
+      const thing = { space, n: space.add(n, owner) }
       const tool = random(3) === 0
       const body = {
         ...(own ? { event_id: uuidOf(tag, IdKind.event, thing.n), timestamp: at + i * 1_000 } : {}),
@@ -115,11 +128,11 @@ export class Traffic {
         result: this.#text(random(600)),
         metadata: { n: digitsOf(thing.n), region: `region-${random(5)}` },
       }
-      return { post: this.#sdk('capture-event', body), things: [thing], repeatable: own }
+      return { post: this.#sdk(id, 'capture-event', body), things: [thing], repeatable: own }
     })
     this.made += events.length
     const session = {
-      post: this.#sdk('capture-session', capture),
+      post: this.#sdk(id, 'capture-session', capture),
       things: [{ space: oracle.sessions, n }],
       repeatable: true,
     }
@@ -143,6 +156,7 @@ export class Traffic {
       { spans: [], things: [] },
       { spans: [], things: [] },
     ]
+    const { owner, id } = this.#ownerOf(this.#exports++)
     const traces = 1 + random(4)
     for (let i = 0; i < traces; i++) {
       const trace = this.#traces++
@@ -151,7 +165,7 @@ export class Traffic {
       const split = random(4) === 0
       const root = spanIdOf(encoding, space.size)
       for (let s = 0; s < spans; s++) {
-        const n = space.add(trace)
+        const n = space.add(trace, owner)
         const part = parts[split && s > 0 ? 0 : 1]
         part.things.push({ space, n })
         part.spans.push(
@@ -163,7 +177,9 @@ export class Traffic {
     const gzip = random(3) === 0
     return {
       kind: 'export',
-      parts: parts.filter(part => part.things.length > 0).map(part => this.#exportOf(part, encoding, gzip)),
+      parts: parts
+        .filter(part => part.things.length > 0)
+        .map(part => this.#exportOf(part, { organization: id, encoding, gzip })),
     }
   }
 
@@ -196,11 +212,11 @@ export class Traffic {
     )
   }
 
-  #exportOf({ spans, things }: Part, encoding: 'json' | 'protobuf', gzip: boolean): Sending {
+  #exportOf({ spans, things }: Part, { organization, encoding, gzip }: ExportOptions): Sending {
     const plain = (encoding === 'json' ? jsonBytes : protobufBytes)(request(spans))
     const headers = {
       'content-type': encoding === 'json' ? 'application/json' : 'application/x-protobuf',
-      'x-service-org-id': this.#options.organization,
+      'x-service-org-id': organization,
       ...(gzip ? { 'content-encoding': 'gzip' } : {}),
     }
     return {
@@ -211,8 +227,9 @@ export class Traffic {
   }
 
   #call(): Job {
-    const { oracle, tag, organization } = this.#options
-    const n = oracle.calls.add()
+    const { oracle, tag } = this.#options
+    const { owner, id } = this.#ownerOf(oracle.calls.size)
+    const n = oracle.calls.add(undefined, owner)
     this.made += oracle.calls.rows
     const at = this.#at()
     const sending = (turn: number): Sending => {
@@ -220,7 +237,7 @@ export class Traffic {
       report.message.call.customer.number = `+1555${String(n % USERS).padStart(7, '0')}`
       // Addresses are signed anew for each delivery.
       const artifact = { ...report.message.artifact, recordingUrl: `https://calls.example/${n}?signature=${turn}` }
-      const headers = { 'content-type': 'application/json', 'x-org-id': organization }
+      const headers = { 'content-type': 'application/json', 'x-org-id': id }
       const body = Buffer.from(JSON.stringify({ message: { ...report.message, artifact } }))
       const things = [{ space: oracle.calls, n }]
       return { post: { path: '/api/voice/v1/webhooks/voice-platform', headers, body }, things, repeatable: true }
@@ -229,8 +246,8 @@ export class Traffic {
   }
 
   /** Requests that must be refused and leave nothing. */
-  #bad(): Job {
-    const headers = { 'content-type': 'application/json', 'x-org-id': this.#options.organization }
+  #bad(organization: string): Job {
+    const headers = { 'content-type': 'application/json', 'x-org-id': organization }
     const bodies = [POISON, '{"session_id":"no uuid","primitive_name":"x"}', '[]', '{"event_id":1}', 'null']
     const body = Buffer.from(bodies[this.#random(bodies.length)] as string)
     return { kind: 'bad', post: { path: '/api/v1/capture-event', headers, body } }
@@ -240,6 +257,12 @@ export class Traffic {
 interface Part {
   readonly spans: JsonObject[]
   readonly things: { readonly space: Space; readonly n: number }[]
+}
+
+interface ExportOptions {
+  readonly organization: string
+  readonly encoding: 'json' | 'protobuf'
+  readonly gzip: boolean
 }
 
 interface SpanOptions {
