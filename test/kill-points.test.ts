@@ -36,7 +36,7 @@ const TIMEOUT_MS = options.all || options.only ? 3_600_000 : 1_200_000
 /** A load that is stored without its point being passed: the point may still come with what is done after the floor. */
 const GRACE_MS = 2_000
 const SETTLED_MS = 60_000
-const RANDOM_KILLS = scaled({ sample: 3, full: 6 })
+const RANDOM_KILLS = scaled({ sample: 2, full: 6 })
 const ATTEMPTS = 5
 /** Points beyond the critical ones end after this, so that a slow machine does fewer. */
 const BUDGET_MS = {

@@ -14,11 +14,12 @@ import { UNCOMPILED } from '#test/engines.ts'
 import { post } from '#test/http.ts'
 import { call } from '#test/kill-points/load.ts'
 import { connectNats, createTenant, eventually, nodeEnv, startNats, startPart, tempDir, testLimits } from '#test/rig.ts'
+import { scaled } from '#test/scale.ts'
 
 const DATABASE = 'sharded'
 const SHARDS = 2
 const PARTITIONS = 4
-const OF_EACH_SHARD = 2
+const OF_EACH_SHARD = scaled({ sample: 1, full: 2 })
 const EVENTS = 12
 const run = promisify(execFile)
 const file = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url))

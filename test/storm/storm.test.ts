@@ -21,7 +21,7 @@ const KINDS = [
 ]
 
 /** Acknowledged beside the faults, in some ten seconds. */
-const EVENTS = scaled({ sample: 800, full: 2_000 })
+const EVENTS = scaled({ sample: 500, full: 2_000 })
 
 /** Of the traffic, for a look at whose it is: some of every kind. */
 const JOBS = 400
