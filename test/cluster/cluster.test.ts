@@ -2,7 +2,6 @@
 // the other: every acknowledged event is stored exactly once. Runs where NATS_SERVER_BIN names a NATS of 2.12 or newer.
 import { execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { jetstreamManager } from '@nats-io/jetstream'
@@ -14,12 +13,12 @@ import { post } from '#test/http.ts'
 import { connectNats, createTenant, eventually, freshDatabase, nodeEnv, startPart, testLimits } from '#test/rig.ts'
 import { scaled } from '#test/scale.ts'
 import { layoutSettings, limitsOf } from '../../deploy/settings.ts'
+import { startFlow } from './flow.ts'
 import { type Cluster, type ClusterServer, startCluster } from './servers.ts'
 
 const program = process.env.NATS_SERVER_BIN ?? ''
 const CLI = fileURLToPath(new URL('../../cli/main.ts', import.meta.url))
 const SENDERS = 4
-const SENDS_EVERY_MS = 25
 /** Acknowledged before the first fault, under each, and after the last. */
 const EVENTS_BETWEEN = scaled({ sample: 40, full: 200 })
 const FLOW_MS = 120_000
@@ -67,8 +66,9 @@ t.test('acknowledged is stored exactly once', { timeout: 1_200_000 }, async t =>
   const [cluster, database] = await Promise.all([startCluster(t, program), freshDatabase(t)])
   const nc = await connectNats(t, cluster.url)
   // A part that was first: buckets of one copy, which are raised.
-  await openBuckets(nc)
-  const { buckets } = await applyStreams(nc, { ...testLimits, replicas: 3 })
+  await eventually('buckets', () => openBuckets(nc), FLOW_MS)
+  const limits = { ...testLimits, replicas: 3 }
+  const { buckets } = await eventually('a layout', () => applyStreams(nc, limits), FLOW_MS)
   const jsm = await jetstreamManager(nc)
   const single: string[] = []
   for await (const { config } of jsm.streams.list()) if (config.num_replicas !== 3) single.push(config.name)
@@ -91,18 +91,18 @@ t.test('acknowledged is stored exactly once', { timeout: 1_200_000 }, async t =>
     startPart(t, 'processors/main.ts', env),
   ])
   const baseUrl = `http://127.0.0.1:${String(receiver.about.port)}`
-  const flow = startFlow(baseUrl, organization)
-  await flow.more()
+  const flow = startFlow(t, baseUrl, { organization, senders: SENDERS })
+  await flow.more(EVENTS_BETWEEN)
   for (const [name, stream, act] of FAULTS) {
     const heal = await act(cluster, stream)
-    await flow.more()
+    await flow.more(EVENTS_BETWEEN)
     await heal?.()
     await cluster.whole()
     t.pass(name)
   }
   for (const server of cluster.servers) {
     await server.stop()
-    await flow.more()
+    await flow.more(EVENTS_BETWEEN)
     server.start()
     await cluster.whole()
   }
@@ -146,40 +146,4 @@ t.test('acknowledged is stored exactly once', { timeout: 1_200_000 }, async t =>
 async function captured(baseUrl: string, organization: string): Promise<boolean> {
   const body = { session_id: randomUUID(), user_data: { user_id: 'u' } }
   return (await post(`${baseUrl}/api/v1/capture-session`, body, { 'x-org-id': organization })).status === 200
-}
-
-/** Senders that never give up on an event: what got no 2xx is sent again under the same id, so all that was begun is acknowledged. */
-function startFlow(baseUrl: string, organization: string) {
-  const acknowledged: string[] = []
-  let running = true
-  const insist = async (path: string, body: object): Promise<void> => {
-    for (;;) {
-      const answer = await post(`${baseUrl}/api/v1/${path}`, body, { 'x-org-id': organization }).catch(() => undefined)
-      if (answer?.status === 200) return
-      if (answer !== undefined && answer.status < 429) throw new Error(`${path}: ${answer.status}`)
-      await delay(50)
-    }
-  }
-  const sender = async (): Promise<void> => {
-    const session_id = randomUUID()
-    await insist('capture-session', { session_id, user_data: { user_id: 'u' } })
-    while (running) {
-      const event_id = randomUUID()
-      await insist('capture-event', { event_id, session_id, primitive_name: 'x', args: 'a', result: 'b', latency: 5 })
-      acknowledged.push(event_id)
-      await delay(SENDS_EVERY_MS)
-    }
-  }
-  const senders = Promise.all(Array.from({ length: SENDERS }, sender))
-  return {
-    more: async (): Promise<void> => {
-      const goal = acknowledged.length + EVENTS_BETWEEN
-      await eventually(`${EVENTS_BETWEEN} more events`, () => acknowledged.length >= goal, FLOW_MS)
-    },
-    end: async (): Promise<readonly string[]> => {
-      running = false
-      await senders
-      return acknowledged
-    },
-  }
 }

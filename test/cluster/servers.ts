@@ -8,6 +8,7 @@ import type { Child } from '#local/child.ts'
 import { lastLines, startChild } from '#local/child.ts'
 import { freePort } from '#local/ports.ts'
 import { connectNats, eventually, type Teardown, tempDir } from '#test/rig.ts'
+import type { Network, Routing } from './network.ts'
 
 const SIZE = 3
 const SETTLE_MS = 120_000
@@ -15,6 +16,10 @@ const SETTLE_MS = 120_000
 /** One server of the cluster. */
 export interface ClusterServer {
   readonly name: string
+  /** Its own address, with credentials. */
+  readonly url: string
+  /** Where it tells about its routes. */
+  readonly monitorUrl: string
   /** SIGKILL; resolves when the process is gone. */
   kill9(): Promise<void>
   /** SIGTERM, by which it hands its leaderships on; resolves when the process is gone. */
@@ -37,8 +42,8 @@ export interface Cluster {
   readonly nc: NatsConnection
 }
 
-/** Starts `program` three times and waits until the three agree. */
-export async function startCluster(t: Teardown, program: string): Promise<Cluster> {
+/** Starts `program` three times, their routes direct ones or as `network` lays them, and waits until the three agree. */
+export async function startCluster(t: Teardown, program: string, network?: Network): Promise<Cluster> {
   const dir = await tempDir(t)
   const password = randomBytes(16).toString('hex')
   const places = await Promise.all(
@@ -46,27 +51,36 @@ export async function startCluster(t: Teardown, program: string): Promise<Cluste
       name: `n${i + 1}`,
       port: await freePort(),
       routePort: await freePort(),
+      monitorPort: await freePort(),
     })),
   )
-  const routes = places.map(({ routePort }) => `nats://127.0.0.1:${routePort}`)
+  const routings = await network?.lay(places)
+  const direct: Routing = { dials: places.map(({ routePort }) => routePort) }
   const servers = await Promise.all(
     places.map(async place => {
       const folder = join(dir, place.name)
       await mkdir(folder)
-      await writeFile(join(folder, 'nats.conf'), configOf({ ...place, folder, password, routes }))
-      return serverOf(t, program, place.name, folder)
+      const routing = routings?.get(place.name) ?? direct
+      await writeFile(join(folder, 'nats.conf'), configOf({ ...place, folder, password, routing }))
+      const url = `nats://parley:${password}@127.0.0.1:${place.port}`
+      const monitorUrl = `http://127.0.0.1:${place.monitorPort}`
+      return { ...runServer(t, program, folder), name: place.name, url, monitorUrl }
     }),
   )
-  const url = places.map(({ port }) => `nats://parley:${password}@127.0.0.1:${port}`).join(',')
+  const url = servers.map(server => server.url).join(',')
   let nc: NatsConnection
   try {
+    // Who is asked before the three agree may never answer.
+    await eventually('a cluster of three', () => isAgreed(servers), SETTLE_MS)
     nc = await connectNats(t, url)
-    await eventually('a leader of the cluster', () => jetstreamManager(nc), SETTLE_MS)
   } catch (error) {
     const said = places.map(({ name }) => lastLines(join(dir, name, 'log'), 10)).join('\n')
     throw new Error(`no cluster of ${program}\n${said}`, { cause: error })
   }
-  const jsm = await jetstreamManager(nc)
+  // What is asked while servers come and go may never be answered: this connection asks again soon.
+  const hasty = await connectNats(t, url, { hasty: true })
+  const jsm = await eventually('an answer of the cluster', () => jetstreamManager(hasty), SETTLE_MS)
+  await eventually('an answer over the other connection', () => jetstreamManager(nc), SETTLE_MS)
   return {
     url,
     servers,
@@ -87,6 +101,18 @@ export async function startCluster(t: Teardown, program: string): Promise<Cluste
   }
 }
 
+interface Agreement {
+  readonly meta_cluster?: { readonly leader?: string; readonly replicas?: readonly { readonly current: boolean }[] }
+}
+
+/** All know the leader, which knows that both others have what it has. */
+async function isAgreed(servers: readonly ClusterServer[]): Promise<boolean> {
+  const said = servers.map(async ({ monitorUrl }) => (await (await fetch(`${monitorUrl}/jsz`)).json()) as Agreement)
+  const views = (await Promise.all(said)).map(view => view.meta_cluster)
+  const followers = views.find(view => view?.replicas?.length === SIZE - 1)?.replicas ?? []
+  return views.every(view => Boolean(view?.leader)) && followers.length > 0 && followers.every(one => one.current)
+}
+
 async function isWhole(jsm: JetStreamManager): Promise<boolean> {
   for await (const { config, cluster } of jsm.streams.list()) {
     const replicas = cluster?.replicas ?? []
@@ -96,7 +122,9 @@ async function isWhole(jsm: JetStreamManager): Promise<boolean> {
   return true
 }
 
-function serverOf(t: Teardown, program: string, name: string, folder: string): ClusterServer {
+type Running = Omit<ClusterServer, 'name' | 'url' | 'monitorUrl'>
+
+function runServer(t: Teardown, program: string, folder: string): Running {
   let child: Child
   const start = (): void => {
     child = startChild({
@@ -114,7 +142,6 @@ function serverOf(t: Teardown, program: string, name: string, folder: string): C
   start()
   t.teardown(() => end('SIGKILL'))
   return {
-    name,
     start,
     kill9: () => end('SIGKILL'),
     stop: () => end('SIGTERM'),
@@ -127,12 +154,15 @@ function configOf(options: {
   name: string
   port: number
   routePort: number
+  monitorPort: number
   folder: string
   password: string
-  routes: readonly string[]
+  routing: Routing
 }): string {
+  const { dials, advertised } = options.routing
   return [
     `listen: "127.0.0.1:${options.port}"`,
+    `http: "127.0.0.1:${options.monitorPort}"`,
     `server_name: ${options.name}`,
     `authorization { user: parley, password: "${options.password}" }`,
     'max_payload: 8MB',
@@ -140,7 +170,9 @@ function configOf(options: {
     'cluster {',
     '  name: parley',
     `  listen: "127.0.0.1:${options.routePort}"`,
-    `  routes: [${options.routes.map(route => JSON.stringify(route)).join(', ')}]`,
+    `  routes: [${dials.map(port => `"nats://127.0.0.1:${port}"`).join(', ')}]`,
+    // Its clients are told of no other server either: they stay.
+    ...(advertised === undefined ? [] : [`  advertise: "127.0.0.1:${advertised}"`, '  no_advertise: true']),
     '}',
     '',
   ].join('\n')
