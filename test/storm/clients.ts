@@ -163,10 +163,8 @@ export class Clients {
     const sentAt = performance.now()
     const answer = await this.#send(sending.post, far)
     const accepted = answer.status >= 200 && answer.status < 300
-    const tally = (this.tallies[fault] ??= {
-      ...{ requests: 0, accepted: 0, unanswered: 0, refused: 0 },
-      failures: new Map(),
-    })
+    // What failed after another fault had begun is put down to that one.
+    const tally = this.#tallyOf(accepted ? fault : this.#options.fault() || fault)
     tally.requests++
     if (accepted) tally.accepted++
     else if (answer.status === 0) tally.unanswered++
@@ -192,12 +190,19 @@ export class Clients {
     return answer
   }
 
+  #tallyOf(fault: number): Tally {
+    return (this.tallies[fault] ??= {
+      ...{ requests: 0, accepted: 0, unanswered: 0, refused: 0 },
+      failures: new Map(),
+    })
+  }
+
   /** Why a session was not known: what its sender went on with was not acknowledged, or the system has forgotten it. */
   #refusalOf({ things: [first] }: Sending): string {
     const { sessions } = this.#options.oracle
     if (first === undefined || first.space === sessions) return '404'
     const acknowledged = sessions.fate(first.space.group(first.n)) === Fate.acknowledged
-    return acknowledged ? '404 for an acknowledged session' : '404 for a session that was not acknowledged'
+    return acknowledged ? '404 for an acknowledged session' : LOST_SESSION
   }
 
   async #bad(job: Extract<Job, { kind: 'bad' }>, far: number): Promise<void> {
@@ -216,6 +221,9 @@ export class Clients {
     return answer
   }
 }
+
+/** The refusal that a capture's own failure has as its consequence. */
+export const LOST_SESSION = '404 for a session that was not acknowledged'
 
 const saidBy = (answer: Answer): string => answer.why || String(answer.status)
 

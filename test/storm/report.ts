@@ -1,6 +1,7 @@
 // What a storm found, as one table: by surface, by fault, and whether every whole is what its parts come to.
 import { percentile, table } from '../../bench/stats.ts'
 import type { Happened } from './chaos.ts'
+import { LOST_SESSION, type Tally } from './clients.ts'
 import type { Count, Space } from './oracle.ts'
 import { judge, noCount } from './oracle.ts'
 import type { StormResult } from './storm.ts'
@@ -67,13 +68,14 @@ export function report(result: StormResult): { readonly text: string; readonly v
       ...(kind === undefined ? ['', ''] : [secondsOf(happened, 'answeredMs'), secondsOf(happened, 'storedMs')]),
     ])
   }
-  const rolling = clients.tallies[chaos.kinds.findIndex(kind => kind.calm) + 1]
+  const rolling = rollingOf(result)
   const failedChecks = checks.filter(check => !check.right).map(({ what, detail }) => `${what}: ${detail}`)
   for (const field of ['lost', 'doubled', 'strange'] as const) total[field] += captures[field]
   const verdict = {
     total,
     failedChecks,
-    rollingFailures: chaos.kinds.some(kind => kind.calm) && rolling ? rolling.unanswered + rolling.refused : 0,
+    rollingFailures:
+      rolling === undefined ? 0 : rolling.unanswered + rolling.refused - (rolling.failures.get(LOST_SESSION) ?? 0),
   }
   const text = [
     table(HEADER, rows),
@@ -100,21 +102,26 @@ function secondsOf(happened: readonly Happened[], what: 'answeredMs' | 'storedMs
   return `${show(percentile(known, 50))}; ${show(Math.max(...known))}`
 }
 
+/** Of the kind in which no request may fail; undefined when it did not happen. */
+function rollingOf({ chaos, clients }: StormResult): Tally | undefined {
+  const at = chaos.kinds.findIndex(kind => kind.calm)
+  return at < 0 ? undefined : clients.tallies[at + 1]
+}
+
 const listed = (answers: ReadonlyMap<string, number> = new Map()): string =>
   [...answers]
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([said, n]) => `${said}: ${n}`)
     .join(' · ') || 'none'
 
-function summaryOf(
-  { target, oracle, chaos, clients, missing, stormS, drainS, compareS }: StormResult,
-  verdict: Verdict,
-): string {
+function summaryOf(result: StormResult, verdict: Verdict): string {
+  const { target, oracle, chaos, clients, missing, stormS, drainS, compareS } = result
   const { total, failedChecks, rollingFailures } = verdict
   return [
     `${target}: ${oracle.acknowledged} events acknowledged in ${stormS.toFixed(0)} s with ${chaos.happened.length} faults of ${chaos.kinds.length} kinds;`,
     `at rest after ${drainS.toFixed(1)} s, compared in ${compareS.toFixed(1)} s; answers ${listed(clients.answers)};`,
     `failed between faults: ${listed(clients.tallies[0]?.failures)};`,
+    `in rolling restarts: ${listed(rollingOf(result)?.failures)};`,
     `${oracle.denied} events refused although their session was acknowledged; failed in rolling restarts: ${rollingFailures};`,
     `left out: ${missing.length === 0 ? 'nothing' : missing.join('; ')}.`,
     `**lost ${total.lost}, doubled ${total.doubled}, strange ${total.strange}; ${failedChecks.length} comparisons not equal**`,
