@@ -61,6 +61,16 @@ t.test('a client that leaves is no deadline', async t => {
   t.strictSame(await Promise.all(codes), ['QRY_CANCELLED', 'QRY_CANCELLED'])
 })
 
+/** A reader that notes the settings of what it is asked, and finds nothing. */
+function askedReader() {
+  const asked: ReadOptions['settings'][] = []
+  const reader = readerOver(async ({ settings }) => {
+    asked.push(settings)
+    return []
+  }, new AbortController().signal)
+  return { reader, asked }
+}
+
 t.test('limits go along with every query', async t => {
   let settings: ReadOptions['settings']
   const reader = readerOver(async options => {
@@ -72,11 +82,7 @@ t.test('limits go along with every query', async t => {
 })
 
 t.test('every question has the limits of its class', async t => {
-  const asked: ReadOptions['settings'][] = []
-  const reader = readerOver(async ({ settings }) => {
-    asked.push(settings)
-    return []
-  }, new AbortController().signal)
+  const { reader, asked } = askedReader()
   await reader.read('events', 'SELECT 1')
   await reader.read('chart', 'SELECT 1')
   await reader.read('chart', 'SELECT 1', {}, settingsOfClass('export'))
@@ -104,11 +110,7 @@ t.test('who has kept the store busy for longer than it may is told so', async t 
 })
 
 t.test('a statement that names no projection is planned without any', async t => {
-  const asked: ReadOptions['settings'][] = []
-  const reader = readerOver(async ({ settings }) => {
-    asked.push(settings)
-    return []
-  }, new AbortController().signal)
+  const { reader, asked } = askedReader()
   await reader.read('events', 'SELECT 1')
   await reader.read('costs', `SELECT 1 ${answeredBy('costs')}`)
   await reader.read('events', 'SELECT 1', {}, { optimize_use_projections: 1 })

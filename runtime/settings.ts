@@ -91,33 +91,37 @@ export function choice<const T extends string>(
   }
 }
 
+/** What addresses are read by: their text, or what is wrong with it; '' when not set and not required. */
+type AddressReader = (value: string) => string | Error
+
+const addressSetting = (
+  [name, about, { required }]: [name: string, about: string, options: { required: boolean }],
+  read: AddressReader,
+): Setting<string> => ({
+  name,
+  about,
+  shown: '',
+  read: value => {
+    if (value === undefined || value === '') return required ? new Error('is required') : ''
+    return read(value)
+  },
+})
+
 /** An address such as nats://127.0.0.1:4222 or http://user:password@host:8123; '' when not set and not required. */
-export function url(name: string, about: string, options: { required: boolean }): Setting<string> {
-  return {
-    name,
-    about,
-    shown: '',
-    read: value => {
-      if (value === undefined || value === '') return options.required ? new Error('is required') : ''
-      return URL.canParse(value) ? value : new Error('must be an address such as http://host:port')
-    },
-  }
+export function url(...what: [name: string, about: string, options: { required: boolean }]): Setting<string> {
+  return addressSetting(what, value =>
+    URL.canParse(value) ? value : new Error('must be an address such as http://host:port'),
+  )
 }
 
 /** One address or several, separated by commas; '' when not set and not required. */
-export function addresses(name: string, about: string, options: { required: boolean }): Setting<string> {
-  return {
-    name,
-    about,
-    shown: '',
-    read: value => {
-      if (value === undefined || value === '') return options.required ? new Error('is required') : ''
-      const list = value.split(',').map(each => each.trim())
-      return list.every(each => URL.canParse(each))
-        ? list.join(',')
-        : new Error('must be addresses such as nats://host:port')
-    },
-  }
+export function addresses(...what: [name: string, about: string, options: { required: boolean }]): Setting<string> {
+  return addressSetting(what, value => {
+    const list = value.split(',').map(each => each.trim())
+    return list.every(each => URL.canParse(each))
+      ? list.join(',')
+      : new Error('must be addresses such as nats://host:port')
+  })
 }
 
 /**
