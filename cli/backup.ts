@@ -1,6 +1,5 @@
 // parley backup: a running instance -> a folder from which it can be made again. Owners hold still while tables are linked aside and what
 // belongs to them is copied, which takes a second or so; rows are read from the links afterwards, while everything goes on.
-
 import { readFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { join, resolve } from 'node:path'

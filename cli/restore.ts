@@ -48,12 +48,8 @@ export async function restore(args: readonly string[]): Promise<number> {
   const path = resolve(given)
   const manifest = await readManifest(path)
   await checkFiles(path, manifest)
-  const unknown = manifest.migrations.filter(
-    (
-      known => name =>
-        !known.includes(name)
-    )(await migrationNames()),
-  )
+  const names = await migrationNames()
+  const unknown = manifest.migrations.filter(name => !names.includes(name))
   if (unknown.length > 0) throw new UsageError(`${path} was made by a newer parley: it has had ${unknown.join(', ')}`)
   say(`${path}: ${describe(manifest)}`)
   if (values.check) return 0

@@ -8,6 +8,7 @@ import type { Log } from '#runtime/log.ts'
 import type { Metrics } from '#runtime/metrics.ts'
 import { CLASSES, settingsOfClass } from '#store/classes.ts'
 import type { Parameter, Store } from '#store/client.ts'
+import { isTimeout, timed } from '#store/patience.ts'
 import { ORGANIZATION_HEADER } from '#store/wall/tables.ts'
 import { createAllowance } from './allowance.ts'
 import { QUESTIONS, type Question } from './questions.ts'
@@ -96,7 +97,7 @@ export function createReaders(deps: {
       const end = seconds.startTimer({ question })
       try {
         const running = shares.run(organization, signal, () =>
-          timed(maxSeconds, signal, async both => {
+          timed(maxSeconds * 1000 * PATIENCE, signal, async both => {
             const startedAt = performance.now()
             try {
               return await deps.storeOf(organization).read<T>(sql, {
@@ -139,21 +140,6 @@ export function createReaders(deps: {
  */
 function planOf(sql: string): ClickHouseSettings {
   return sql.includes('preferred_optimize_projection_name') ? {} : { optimize_use_projections: 0 }
-}
-
-const isTimeout = (error: unknown): boolean => error instanceof Error && error.name === 'TimeoutError'
-
-/** Work whose signal also aborts when its time is over; then it rejects with a TimeoutError, whatever the work says. */
-async function timed<T>(seconds: number, signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-  const over = new AbortController()
-  const timer = setTimeout(() => over.abort(new DOMException('too late', 'TimeoutError')), seconds * 1000 * PATIENCE)
-  try {
-    return await work(AbortSignal.any([signal, over.signal]))
-  } catch (error) {
-    throw over.signal.aborted && !signal.aborted ? over.signal.reason : error
-  } finally {
-    clearTimeout(timer)
-  }
 }
 
 function limitsOf(question: Question, limits: ReaderLimits): ClickHouseSettings {

@@ -4,6 +4,7 @@ import { ClickHouseError } from '@clickhouse/client'
 import { ParleyError } from '#proto/errors.ts'
 import type { Metrics } from '#runtime/metrics.ts'
 import type { Store } from '#store/client.ts'
+import { isTimeout, timed } from '#store/patience.ts'
 import { SQL_MAX_ROWS, SQL_MAX_SECONDS } from '#store/wall/profiles.ts'
 import { ORGANIZATION_HEADER } from '#store/wall/tables.ts'
 import type { Guard, Violation } from './guard.ts'
@@ -53,23 +54,21 @@ export function createTenantSql(options: { store: Store; mode: UserSql; metrics:
     throw new ParleyError('SQL_REFUSED', describeViolations(verdict.violations))
   }
   const answer = async (organization: string, sql: string, signal?: AbortSignal): Promise<SqlResult> => {
-    const over = new AbortController()
-    const timer = setTimeout(() => over.abort(), GIVE_UP_MS)
     try {
-      const result = await store.client.query({
-        query: sql,
-        format: 'JSONCompact',
-        http_headers: { [ORGANIZATION_HEADER]: organization },
-        abort_signal: signal ? AbortSignal.any([signal, over.signal]) : over.signal,
+      return await timed(GIVE_UP_MS, signal, async both => {
+        const result = await store.client.query({
+          query: sql,
+          format: 'JSONCompact',
+          http_headers: { [ORGANIZATION_HEADER]: organization },
+          abort_signal: both,
+        })
+        const { meta = [], data } = await result.json<unknown[]>()
+        return { columns: meta, rows: data.slice(0, SQL_MAX_ROWS), truncated: data.length > SQL_MAX_ROWS }
       })
-      const { meta = [], data } = await result.json<unknown[]>()
-      return { columns: meta, rows: data.slice(0, SQL_MAX_ROWS), truncated: data.length > SQL_MAX_ROWS }
-    } catch (error) {
-      if (!over.signal.aborted || signal?.aborted) throw error
+    } catch (cause) {
+      if (!isTimeout(cause) || signal?.aborted) throw cause
       judged.inc({ outcome: 'limit' })
-      throw new ParleyError('QRY_LIMIT', `longer than ${SQL_MAX_SECONDS} s`, { cause: error })
-    } finally {
-      clearTimeout(timer)
+      throw new ParleyError('QRY_LIMIT', `longer than ${SQL_MAX_SECONDS} s`, { cause })
     }
   }
   const inTurn = <T>(organization: string, work: () => Promise<T>): Promise<T> => {
