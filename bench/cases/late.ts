@@ -13,7 +13,8 @@ import { oddEvents, recount, type Wrong } from '../late/recount.ts'
 import { send } from '../late/send.ts'
 import { table } from '../stats.ts'
 
-const LOOK_MS = 1_000
+const LOOK_MS = 500
+const RECOUNT_MS = 1_000
 const PROGRESS_MS = 20_000
 /** After the last span was acknowledged. */
 const END_MS = 900_000
@@ -43,8 +44,8 @@ export async function late(args: readonly string[]): Promise<void> {
 
 /** What the looks have found. */
 interface Seen {
-  looks: number
-  /** Looks that nobody answered, because the store was being killed. */
+  recounts: number
+  /** Looks and recounts that nobody answered, because the store was being killed. */
   unanswered: number
   rows: number
   readonly wrong: Wrong[]
@@ -67,42 +68,63 @@ async function run(t: Teardown, wanted: Wanted): Promise<void> {
   const killing = killAll(rig, wanted, plan.pieces.length, killed)
   // Why a run ends is told by what is awaited first.
   for (const beside of [killing, publishing]) beside.catch(() => {})
-  const seen: Seen = { looks: 0, unanswered: 0, rows: 0, wrong: [] }
+  const seen: Seen = { recounts: 0, unanswered: 0, rows: 0, wrong: [] }
   let [toldAt, toldFrom] = [0, 0]
-  while (!over) {
-    if (publishedS > 0) await publishing
-    if (publishedS > 0 && (seconds() - publishedS) * 1000 > END_MS) break
-    const lookedAt = performance.now()
-    await look(store, plan, lags, seen)
-    if (seconds() * 1000 - toldAt >= PROGRESS_MS) {
-      toldAt = seconds() * 1000
-      const { spans, p50, p99, max } = lags.told(toldFrom)
-      toldFrom = spans
-      const late = `home after p50 ${p50.toFixed(1)} p99 ${p99.toFixed(1)} max ${max.toFixed(1)} s`
-      console.log(
-        `${seconds().toFixed(0)} s: ${seen.rows} rows, ${late}, ${lags.waiting} traces wait, ${sum(killed)} kills`,
-      )
-    }
-    over = publishedS > 0 && lags.waiting === 0 && seen.rows === plan.pieces.length
-    await delay(lookedAt + LOOK_MS - performance.now())
+  const tell = (): void => {
+    if (seconds() * 1000 - toldAt < PROGRESS_MS) return
+    toldAt = seconds() * 1000
+    const { spans, p50, p99, max } = lags.told(toldFrom)
+    toldFrom = spans
+    const late = `home after p50 ${p50.toFixed(1)} p99 ${p99.toFixed(1)} max ${max.toFixed(1)} s`
+    console.log(
+      `${seconds().toFixed(0)} s: ${seen.rows} rows, ${late}, ${lags.waiting} traces wait, ${sum(killed)} kills`,
+    )
+  }
+  // A span's time ends with the look that shows it, so looks don't wait for recounts.
+  const looking = every(LOOK_MS, async () => {
+    await answered(() => lags.look(store), seen)
+    return over
+  })
+  try {
+    await every(RECOUNT_MS, async () => {
+      if (publishedS > 0) await publishing
+      if (publishedS > 0 && (seconds() - publishedS) * 1000 > END_MS) return true
+      await answered(() => recounted(store, plan, seen), seen)
+      tell()
+      return publishedS > 0 && lags.waiting === 0 && seen.rows === plan.pieces.length
+    })
+  } finally {
+    over = true
   }
   const endedS = seconds()
-  await Promise.all([publishing, killing])
+  await Promise.all([publishing, killing, looking])
   seen.wrong.push(...(await wrongHomes(store, plan, organization)), await oddEvents(store))
   await print({ rig, wanted, plan, lags, seen, publishedS, endedS, again, killed })
 }
 
-async function look(store: Store, plan: Plan, lags: Lags, seen: Seen): Promise<void> {
+/** Takes a step every so often until one says that it was the last. */
+async function every(ms: number, step: () => Promise<boolean>): Promise<void> {
+  for (let last = false; !last; ) {
+    const from = performance.now()
+    last = await step()
+    await delay(from + ms - performance.now())
+  }
+}
+
+async function recounted(store: Store, plan: Plan, seen: Seen): Promise<void> {
+  const { rows, wrong } = await recount(store)
+  seen.recounts++
+  seen.rows = rows
+  seen.wrong.push(...wrong)
+  if (rows > plan.pieces.length)
+    seen.wrong.push({ what: 'rows that nobody sent', is: rows, counted: plan.pieces.length })
+}
+
+/** A store that is killed answers nothing for a while; whatever else it says has to be seen. */
+async function answered(ask: () => Promise<void>, seen: Seen): Promise<void> {
   try {
-    await lags.look(store)
-    const { rows, wrong } = await recount(store)
-    seen.looks++
-    seen.rows = rows
-    seen.wrong.push(...wrong)
-    if (rows > plan.pieces.length)
-      seen.wrong.push({ what: 'rows that nobody sent', is: rows, counted: plan.pieces.length })
+    await ask()
   } catch (error) {
-    // A store that is killed answers nothing for a while; whatever else it says has to be seen.
     if (seen.unanswered++ === 0) console.error(`a look was not answered: ${String(error).slice(0, 300)}`)
   }
 }
@@ -192,7 +214,7 @@ async function print(told: {
         ],
         ['time of the moves (processors that live)', steps.join(', ')],
         ['kills', killed.size === 0 ? '0' : `${sum(killed)}: ${kinds}`],
-        ['recounts of one state; not answered', `${seen.looks}; ${seen.unanswered}`],
+        ['recounts of one state; not answered', `${seen.recounts}; ${seen.unanswered}`],
         ['what was not exact', `${wrong.length}`],
       ],
     ),

@@ -12,61 +12,60 @@ export interface Wrong {
 /** What stood in the table at one moment. */
 export interface Recounted {
   readonly rows: number
-  readonly conversations: number
-  readonly users: number
   readonly wrong: readonly Wrong[]
 }
 
 const SETTINGS = { enable_shared_storage_snapshot_in_query: 1, max_execution_time: 120 } as const
 const RAW = 'SETTINGS optimize_use_projections = 0'
-const PROJECTED = 'SETTINGS force_optimize_projection = 1'
-const DURATION = 'sum(sign * if(duration_ns >= 0, intDiv(duration_ns, 1000), 0))'
-const SUMS = `sum(sign) AS n, sum(sign * failed) AS failures, ${DURATION} AS micros`
+/** Answered by the projection of this name, or not at all. */
+const by = (projection: string): string =>
+  `SETTINGS preferred_optimize_projection_name = '${projection}', force_optimize_projection_name = '${projection}'`
+const SUMS =
+  'sum(sign) AS n, sum(sign * failed) AS failures, sum(sign * if(duration_ns >= 0, intDiv(duration_ns, 1000), 0)) AS micros'
 
-const grouped = (keys: string): string => `SELECT tuple(sum(n), sum(failures), sum(micros)) FROM
-  (SELECT ${SUMS} FROM events GROUP BY ${keys}) ${PROJECTED}`
-const distinct = (keys: string, of: string, settings: string): string => `SELECT uniqExact(${of}) FROM
-  (SELECT ${of} FROM events GROUP BY ${keys} HAVING sum(sign) != 0) ${settings}`
+// A recount must not cost more than what it watches: rows are read twice, a projection once, and no group has more keys than it needs.
+const whole = (settings: string): string =>
+  `SELECT tuple(n, failures, micros) FROM (SELECT ${SUMS} FROM events) ${settings}`
+const conversations = (settings: string): string =>
+  `SELECT tuple(sum(n), sum(failures), sum(micros), countIf(n != 0)) FROM (SELECT ${SUMS} FROM events GROUP BY conversation_id) ${settings}`
+const users = (settings: string): string =>
+  `SELECT tuple(sum(n), countIf(n != 0)) FROM (SELECT sum(sign) AS n FROM events GROUP BY user_id) ${settings}`
 
-const QUARTERS = 'organization, toStartOfInterval(ts, INTERVAL 15 MINUTE), kind, source'
-const BY_CONVERSATION = 'organization, conversation_id, user_id'
-const BY_DAY = 'organization, toDate(ts), conversation_id'
-const BY_USER = 'organization, toDate(ts), user_id'
-
+// Each part is a scalar subquery: only there are settings of its own heeded.
 const SQL = `SELECT
-  (SELECT tuple(sum(sign), sum(sign * failed), ${DURATION}) FROM events ${RAW}) AS counted,
-  (${grouped(QUARTERS)}) AS quarters,
-  (${grouped(BY_CONVERSATION)}) AS by_conversation,
-  (${grouped(BY_DAY)}) AS by_day,
-  (SELECT sum(n) FROM (SELECT sum(sign) AS n FROM events GROUP BY ${BY_USER}) ${PROJECTED}) AS by_user,
-  (${distinct('conversation_id', 'conversation_id', RAW)}) AS conversations,
-  (${distinct('organization, conversation_id', 'conversation_id', PROJECTED)}) AS listed_conversations,
-  (${distinct('user_id', 'user_id', RAW)}) AS users,
-  (${distinct('organization, user_id', 'user_id', PROJECTED)}) AS listed_users`
+  (${conversations(RAW)}) AS counted,
+  (${users(RAW)}) AS counted_users,
+  (${conversations(by('conversations'))}) AS conversations,
+  (${whole(by('conversations_daily'))}) AS conversations_daily,
+  (${whole(by('metrics_15m'))}) AS metrics_15m,
+  (${users(by('users_daily'))}) AS users_daily`
 
-type Answer = Record<'counted' | 'quarters' | 'by_conversation' | 'by_day', readonly string[]> &
-  Record<'by_user' | 'conversations' | 'listed_conversations' | 'users' | 'listed_users', string>
+/** What the places of each view's tuple mean. */
+const PLACES = {
+  conversations: ['rows', 'failures', 'microseconds', 'conversations'],
+  conversations_daily: ['rows', 'failures', 'microseconds'],
+  metrics_15m: ['rows', 'failures', 'microseconds'],
+  users_daily: ['rows', 'users'],
+} as const
+type View = keyof typeof PLACES
+type Answer = Readonly<Record<View | 'counted' | 'counted_users', readonly string[]>>
 
 /** What stands in the table, and which sums differ from it. @throws when the store is away. */
 export async function recount(store: Store): Promise<Recounted> {
   const [found] = await store.read<Answer>(SQL, { settings: SETTINGS })
-  const a = found as Answer
-  const pairs: (readonly [string, string, string])[] = (['quarters', 'by_conversation', 'by_day'] as const).flatMap(
-    view =>
-      ['rows', 'failures', 'microseconds'].map(
-        (what, i) => [`${what}, ${view}`, a[view][i] as string, a.counted[i] as string] as const,
-      ),
+  const answer = found as Answer
+  const counted = new Map<string, number>(
+    PLACES.conversations.map((what, place) => [what, Number(answer.counted[place])]),
   )
-  pairs.push(['rows, by_user', a.by_user, a.counted[0] as string])
-  pairs.push(['conversations', a.listed_conversations, a.conversations])
-  pairs.push(['users', a.listed_users, a.users])
-  const all = pairs.map(([what, is, counted]) => ({ what, is: Number(is), counted: Number(counted) }))
-  return {
-    rows: Number(a.counted[0]),
-    conversations: Number(a.conversations),
-    users: Number(a.users),
-    wrong: all.filter(({ is, counted }) => is !== counted),
-  }
+  counted.set('users', Number(answer.counted_users[1]))
+  const sums = (Object.keys(PLACES) as View[]).flatMap(view =>
+    PLACES[view].map((what, place) => ({
+      what: `${what}, ${view}`,
+      is: Number(answer[view][place]),
+      counted: counted.get(what) as number,
+    })),
+  )
+  return { rows: counted.get('rows') as number, wrong: sums.filter(sum => sum.is !== sum.counted) }
 }
 
 /** Events that count other than once, or in several conversations: reads every row, for the end of a run. @throws when the store is away. */
