@@ -1,4 +1,4 @@
-// Statements of an owner, from sending them to their answers, if any come.
+// Statements of an owner, from sending them to their answers, if any come; and whose turn it is.
 import type { Row, Running, World } from './world.ts'
 
 /** The owner finds that the partition is somebody else's. */
@@ -33,5 +33,18 @@ export function* send(
     if (insert.answer === 'ok') return world.chance(0.1) ? 'unknown' : 'inserted'
     // A time-out leaves the statement to its fate: it may still run, or arrive only now.
     if (insert.answer === 'error' || world.chance(0.03)) return 'unknown'
+  }
+}
+
+/** One at a time. */
+export class Turns {
+  #taken = false;
+
+  /** Waits for its turn, and ends it. */
+  *alone(steps: () => Steps<void>): Steps<void> {
+    while (this.#taken) yield
+    this.#taken = true
+    yield* steps()
+    this.#taken = false
   }
 }
