@@ -19,6 +19,11 @@ export const WALL_NAMES: WallNames = { reader: 'parley_reader', sql: 'parley_sql
 const HOST = fileURLToPath(new URL('./clickhouse-host.ts', import.meta.url))
 const USER = 'parley'
 const LOG_MAX_BYTES = 8 * 1024 * 1024
+/**
+ * Of the threads while they merge: on a busy machine inserts and pages come first, and merges keep a quarter of a core that they
+ * contend for. The engine may only do so with CAP_SYS_NICE (root has it) and else leaves it, without a word.
+ */
+const MERGE_NICE = 5
 
 /** What the engine needs. */
 export interface ClickHouseOptions {
@@ -198,6 +203,7 @@ function configXml(dir: string, keepBytes: number, users: readonly EngineUser[])
   <max_server_memory_usage_to_ram_ratio>0.6</max_server_memory_usage_to_ram_ratio>
   <asynchronous_metrics_update_period_s>60</asynchronous_metrics_update_period_s>
   <background_schedule_pool_size>16</background_schedule_pool_size>
+  <os_threads_nice_value_merge_mutate>${MERGE_NICE}</os_threads_nice_value_merge_mutate>
   <memory_worker_period_ms>1000</memory_worker_period_ms>
   <storage_configuration><disks><default><keep_free_space_bytes>${keepBytes}</keep_free_space_bytes></default></disks></storage_configuration>
   <mark_cache_size>${64 * 1024 * 1024}</mark_cache_size>
