@@ -1,11 +1,12 @@
 // Input and output of a span in bytes. A text that is shown as it was sent stays where it is; what has to be taken apart becomes a
 // string and is read as everywhere (parsers/otlp/content.ts).
 import { decodeValue } from '#proto/otlp/decode-protobuf.ts'
-import type { Value } from '#proto/otlp/span.ts'
+import type { SpanRecords, Value } from '#proto/otlp/span.ts'
 import { isTrusted } from '../parsers/otlp/accept.ts'
 import type { Said } from '../parsers/otlp/content.ts'
 import { asWritten } from '../parsers/otlp/facts.ts'
 import { readFamily } from '../parsers/otlp/families.ts'
+import { inEvents } from '../parsers/otlp/message-events.ts'
 import { doubleOf } from './likeness.ts'
 import type { ContentPlace, ContentPlan, Plan } from './plan.ts'
 import { A, ATTRIBUTE_INTS, Kind } from './spans.ts'
@@ -43,6 +44,7 @@ export interface Attributes {
   readonly data: Int32Array
   readonly first: number
   readonly bytes: Buffer
+  readonly records: SpanRecords | null
 }
 
 /** The value of an attribute, as everybody else sees it. */
@@ -90,8 +92,12 @@ export function take(plan: Plan, side: 'input' | 'output', attributes: Attribute
 }
 
 function saidAt(plan: Plan, { accept }: ContentPlan, place: ContentPlace, attributes: Attributes): Said | null {
-  const { rule, at, fixed, family } = place
+  const { rule, at, fixed, family, events } = place
   if (fixed !== null) return fixed
+  if (events !== null) {
+    const held = asWritten(rule, inEvents(events, attributes.records?.events ?? [])) ?? null
+    return held === null ? null : accept(held, rule)
+  }
   if (family !== null) {
     const source = rule.source as { readonly family: string }
     const members = new Map(

@@ -5,8 +5,8 @@ import type { FrameContext } from '../outcome.ts'
 import { type Costing, costBits, costingOf, costNote } from '../parsers/cost.ts'
 import { METADATA_BOUNDS } from '../parsers/metadata.ts'
 import { structureKey } from '../parsers/otlp/content.ts'
-import type { Counting } from '../parsers/otlp/reading.ts'
 import { NO_USAGE, type Usage } from '../parsers/rows.ts'
+import { maskText } from '../parsers/secrets.ts'
 import { type Variant, variantOf } from './metadata.ts'
 import type { ContentPlan, Plan } from './plan.ts'
 import type { ByteReading } from './reading.ts'
@@ -66,10 +66,6 @@ function isTimely(reading: ByteReading, { receivedAtMs }: FrameContext): boolean
   return start === null || end === null || nanosBetween(start, end) >= 0
 }
 
-const countings: readonly Counting[] = [
-  ...(['counted', 'own', 'repeated below', 'repeated always', 'a step', 'same call', 'none'] as const),
-]
-
 /** The metadata of the span, by what was decided about it. */
 function variantFor(reading: ByteReading, plan: Plan, counts: boolean): Variant | null {
   const { input, output, lent, inputPlace, outputPlace } = reading
@@ -83,13 +79,12 @@ function variantFor(reading: ByteReading, plan: Plan, counts: boolean): Variant 
     (ownOutput ? 2 : 0) |
     (counts ? 4 : 0) |
     (inputKey === '' ? 0 : 8) |
-    (outputKey === '' ? 0 : 16) |
-    (countings.indexOf(reading.counting) << 5)
-  const key = ((inputPlace + 1) * 64 + outputPlace + 1) * 256 + bits
+    (outputKey === '' ? 0 : 16)
+  const key = ((inputPlace + 1) * 64 + outputPlace + 1) * 32 + bits
   const known = plan.variants.get(key)
   if (known !== undefined) return known
   const decided = { input: inputPlace, output: outputPlace, ownInput, ownOutput, counts, inputKey, outputKey }
-  const made = variantOf(plan, { ...decided, counting: reading.counting })
+  const made = variantOf(plan, decided)
   plan.variants.set(key, made)
   return made
 }
@@ -106,10 +101,9 @@ function isRoomy(reading: ByteReading, plan: Plan, { entries, fixedUnits }: Vari
   let units = fixedUnits
   for (const { at, side } of entries) {
     if (side !== null) {
-      const length = reading[side]?.structure?.json.length ?? 0
-      const long = length > MASKED_STRUCTURE_UNITS
-      if (long && (length > STRUCTURE_UNITS || !isCopied(reading, plan, side))) return false
-      units += long ? length : 8 * length
+      const most = mostUnits(reading, plan, side)
+      if (most > STRUCTURE_UNITS) return false
+      units += most
     } else if (at >= 0) {
       const row = (first + at) * ATTRIBUTE_INTS
       const kind = data[row + A.kind] as number
@@ -127,15 +121,16 @@ function isRoomy(reading: ByteReading, plan: Plan, { entries, fixedUnits }: Vari
   return units <= METADATA_BOUNDS.totalUnits
 }
 
-/** True when the messages of a side are an attribute as it was sent, in which nothing has to be masked. */
-function isCopied(reading: ByteReading, plan: Plan, side: 'input' | 'output'): boolean {
+/** Units that the messages of a side have at most when they are masked: counted where they are long. */
+function mostUnits(reading: ByteReading, plan: Plan, side: 'input' | 'output'): number {
+  const json = reading[side]?.structure?.json ?? ''
+  if (json.length <= MASKED_STRUCTURE_UNITS) return 8 * json.length
+  if (json.length > STRUCTURE_UNITS) return json.length
   const at = structureAt(reading, plan, side)
-  if (at < 0) return false
+  if (at < 0) return maskText(json).length
   const row = (reading.first + at) * ATTRIBUTE_INTS
-  return (
-    (lookAt(reading.bytes, reading.data[row + A.x] as number, reading.data[row + A.y] as number) & Look.suspicious) ===
-    0
-  )
+  const look = lookAt(reading.bytes, reading.data[row + A.x] as number, reading.data[row + A.y] as number)
+  return (look & Look.suspicious) === 0 ? json.length : maskText(json).length
 }
 
 /** The attribute that the messages of a side are, as it was sent; -1 when they are something else. */

@@ -1,13 +1,13 @@
 // A span in bytes -> the numbers that say which spans it is like, and the plan for those. Plans are made when the second span of a
 // likeness comes, and forgotten together when there are too many of them.
-import { decodeResource, decodeScope, decodeSpan } from '#proto/otlp/decode-protobuf.ts'
-import { NO_RESOURCE, NO_SCOPE, type Resource, type Scope, type Span } from '#proto/otlp/span.ts'
+import { decodeRecords, decodeResource, decodeScope, decodeSpan } from '#proto/otlp/decode-protobuf.ts'
+import { NO_RESOURCE, NO_SCOPE, type Resource, type Scope, type Span, type SpanRecords } from '#proto/otlp/span.ts'
 import type { FrameContext } from '../outcome.ts'
 import { secretsVersion } from '../parsers/secrets.ts'
 import { Interned } from './interned.ts'
 import { Code, type Plan, planOf } from './plan.ts'
-import { A, ATTRIBUTE_INTS, Kind, S, SPAN_INTS, type SpanTable } from './spans.ts'
-import { type KeyInfo, keyInfo, WORD_BYTES } from './vocabulary.ts'
+import { A, ATTRIBUTE_INTS, Kind, Odd, S, SPAN_INTS, type SpanTable } from './spans.ts'
+import { eventNumber, type KeyInfo, keyInfo, WORD_BYTES } from './vocabulary.ts'
 
 /** Why a span is left to the way of objects. */
 export type Reason = 'records' | 'form' | 'vocabulary' | 'new' | 'special'
@@ -79,16 +79,29 @@ export function spanAt(table: SpanTable, bytes: Buffer, row: number): Span {
   return decodeSpan(bytes, s[row + S.from] as number, s[row + S.to] as number, resource, scope) as Span
 }
 
-/** The plan for a span, or why there is none. */
-export function planFor(table: SpanTable, bytes: Buffer, span: number, context: FrameContext): Plan | Reason {
+/** What the span carries beside its attributes; null when that is nothing. */
+export function recordsAt(table: SpanTable, bytes: Buffer, row: number): SpanRecords | null {
+  const s = table.spans.data
+  if (((s[row + S.odd] as number) & Odd.records) === 0) return null
+  return decodeRecords(bytes, s[row + S.from] as number, s[row + S.to] as number)
+}
+
+/** The plan for a span, or why there is none. `records`: those of the span. */
+export function planFor(
+  table: SpanTable,
+  bytes: Buffer,
+  span: number,
+  context: FrameContext,
+  records: SpanRecords | null,
+): Plan | Reason {
   const row = span * SPAN_INTS
   const s = table.spans.data
-  const odd = s[row + S.odd] as number
-  if (odd !== 0) return odd === 1 ? 'records' : 'form'
+  if (((s[row + S.odd] as number) & Odd.form) !== 0) return 'form'
   if (context.rules !== undefined && context.rules.size > 0) return 'special'
   const { data } = table.attributes
   const [first, end] = [s[row + S.firstAttribute] as number, s[row + S.endAttribute] as number]
   if (end - first > ATTRIBUTES_MAX || !head(s, row, bytes)) return 'vocabulary'
+  if (!eventsAlike(records)) return 'records'
   stamp++
   codes.length = 0
   infos.length = 0
@@ -121,6 +134,26 @@ function head(s: Int32Array, row: number, bytes: Buffer): boolean {
     (s[row + S.kind] as number) | ((s[row + S.status] as number) << 3) | ((s[row + S.parent] as number) >= 0 ? 32 : 0)
   length = 5
   return true
+}
+
+/** Adds which events may say something, each name once; what they say is read anew for every span. False when no plan holds that. */
+function eventsAlike(records: SpanRecords | null): boolean {
+  const countAt = length++
+  let count = 0
+  for (const { name } of records?.events ?? []) {
+    const number = eventNumber(name)
+    if (number === -2) return false
+    if (number < 0 || isAmong(number, countAt + 1, length)) continue
+    numbers[length++] = number
+    count++
+  }
+  numbers[countAt] = count
+  return true
+}
+
+function isAmong(number: number, from: number, to: number): boolean {
+  for (let i = from; i < to; i++) if (numbers[i] === number) return true
+  return false
 }
 
 function word(bytes: Buffer, from: number, to: number, most = WORD_BYTES): number {

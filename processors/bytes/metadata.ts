@@ -4,7 +4,6 @@ import { isObject, readJsonText } from '#proto/json.ts'
 import type { Resource } from '#proto/otlp/span.ts'
 import { METADATA_BOUNDS, OWN_PREFIX, readyEntry } from '../parsers/metadata.ts'
 import { Bulk } from '../parsers/otlp/keys.ts'
-import type { Counting } from '../parsers/otlp/reading.ts'
 import { entriesOfResource, entriesOfScope, omittedText, spanKindNames } from '../parsers/otlp/span-metadata.ts'
 import type { Plan } from './plan.ts'
 import { isName, isSecret } from './vocabulary.ts'
@@ -22,7 +21,7 @@ export interface Step {
 /** The metadata of spans of which the same was decided. */
 export interface Variant {
   readonly entries: readonly Step[]
-  /** Remarks that are always the same, before and after those of the neighbours. */
+  /** Remarks that are always the same, before and after those of the span's own. */
   readonly before: readonly Step[]
   readonly after: readonly Step[]
   /** Units of everything that does not stand in the span. */
@@ -44,7 +43,6 @@ export interface Decided {
   /** Key of the messages kept beside a text; '' = none. */
   readonly inputKey: string
   readonly outputKey: string
-  readonly counting: Counting
 }
 
 type Put = (name: string, at: number, text?: string, side?: Step['side']) => void
@@ -75,7 +73,7 @@ export function variantOf(plan: Plan, decided: Decided): Variant | null {
   const entries = [...steps.values()]
   if (!entries.every(({ name }) => isName(name)) || entries.length > METADATA_BOUNDS.keys / 2) return null
   if (entries.some(({ text }) => text.length > METADATA_BOUNDS.valueUnits)) return null
-  const before = remarksOf(plan, decided)
+  const before = remarksOf(plan)
   const after = omitted.length === 0 ? [] : [remark('omitted', omittedText(omitted))]
   const fixedUnits = entries.reduce((n, { name, text }) => n + name.length + text.length, 0)
   const plain = attached.length === 0 && plan.traits.length === 0
@@ -144,13 +142,12 @@ function putObject({ metadata: value }: Plan, steps: ReadonlyMap<string, Step>, 
   return true
 }
 
-function remarksOf({ kind, name, spanKind, statusCode }: Plan, { counting }: Decided): Step[] {
+function remarksOf({ kind, name, spanKind, statusCode }: Plan): Step[] {
   const remarks: Step[] = []
   if (kind.name !== name && name !== '') remarks.push(remark('span_name', name))
   const word = spanKindNames[spanKind] ?? ''
   if (word !== '') remarks.push(remark('span_kind', word))
   if (statusCode === 1) remarks.push(remark('status', 'ok'))
-  if (counting !== 'none' && counting !== 'counted') remarks.push(remark('usage', counting))
   return remarks
 }
 

@@ -21,7 +21,7 @@ import {
   uuidOfWords,
 } from './ids.ts'
 import { hashOf, sameBytes } from './interned.ts'
-import { planFor, type Reason, spanAt } from './likeness.ts'
+import { planFor, type Reason, recordsAt, spanAt } from './likeness.ts'
 import type { Plan } from './plan.ts'
 import { ByteReading } from './reading.ts'
 import { Revelations, textAt } from './reveal.ts'
@@ -63,13 +63,14 @@ export class PackedSpans implements PackedUnits {
   }
 
   #read(span: number, context: FrameContext): ByteReading | SpanReading {
-    const plan = planFor(this.#table, this.#bytes, span, context)
+    const records = recordsAt(this.#table, this.#bytes, span * SPAN_INTS)
+    const plan = planFor(this.#table, this.#bytes, span, context, records)
     if (typeof plan === 'string') {
       this.#note(plan)
       return readSpan(spanAt(this.#table, this.#bytes, span * SPAN_INTS), context)
     }
     const reading = new ByteReading()
-    reading.read(plan, this.#table, span, this.#bytes)
+    reading.read(plan, this.#table, span, this.#bytes, records)
     return reading
   }
 

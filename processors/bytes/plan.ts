@@ -11,12 +11,14 @@ import { type Accept, Facts } from '../parsers/otlp/facts.ts'
 import type { Failure } from '../parsers/otlp/failure.ts'
 import { readFamily } from '../parsers/otlp/families.ts'
 import type { SpanKind } from '../parsers/otlp/kinds.ts'
+import { type EventSource, eventSource } from '../parsers/otlp/message-events.ts'
 import { providerOf } from '../parsers/otlp/model.ts'
 import type { SpanReading } from '../parsers/otlp/reading.ts'
 import type { Rule } from '../parsers/otlp/rules.ts'
 import { readSpan } from '../parsers/otlp/unit.ts'
 import { asDollars, asTokens, type CountingConvention, conventionOf } from '../parsers/otlp/usage.ts'
 import { NO_USAGE } from '../parsers/rows.ts'
+import { type FailurePlan, failurePlan } from './failing.ts'
 import type { Variant } from './metadata.ts'
 import { isSumOfKeys, type KeyInfo } from './vocabulary.ts'
 
@@ -27,6 +29,8 @@ export interface ContentPlace {
   readonly fixed: Said | null
   /** Attributes of a family, by position. */
   readonly family: readonly number[] | null
+  /** Where in the span's events; null = not there. */
+  readonly events: EventSource | null
 }
 
 /** Where a side of the span may stand, in the order in which places count. */
@@ -63,6 +67,8 @@ export interface Plan {
   readonly model: string
   readonly provider: string
   readonly failure: Failure | null
+  /** How the failure is read when its events tell of it; null = `failure` is always the same. */
+  readonly failing: FailurePlan | null
   readonly email: string
   readonly spanKind: number
   readonly statusCode: number
@@ -126,7 +132,8 @@ export function planOf(
   if (input.places.length > PLACES_MAX || output.places.length > PLACES_MAX) return null
   if (kind.name.length > 256 || model.length > 256 || sample.provider.length > 256) return null
   return {
-    ...{ kind, model, provider: sample.provider, failure: sample.failure, email: sample.belonging.email },
+    ...{ kind, model, provider: sample.provider, email: sample.belonging.email },
+    ...{ failure: sample.failure, failing: failurePlan(facts) },
     ...{ spanKind: span.kind, statusCode: span.statusCode, metadata: span.attributes.get('metadata') ?? null },
     ...{
       resource: span.resource,
@@ -153,16 +160,20 @@ function contentPlan(
   const accept = contentReader(facts, kind, side)
   const places = facts.placesOf(contentField(kind, side)).map((rule): ContentPlace => {
     const { source } = rule
+    const events = eventSource(source)
+    if (events !== null) return { rule, at: -1, fixed: null, family: null, events }
     if (typeof source === 'object' && 'family' in source) {
       const members = readFamily(facts.attributes, source.family)?.keys.map(key => positions.get(key) as number)
-      return { rule, at: -1, fixed: null, family: members ?? null }
+      return { rule, at: -1, fixed: null, family: members ?? null, events }
     }
     const simple = typeof source === 'string' || 'sent' in source || 'words' in source || 'values' in source
     const at = simple ? (positions.get(rule.key) ?? -1) : -1
     const held = at >= 0 ? null : (facts.at(rule) ?? null)
-    return { rule, at, fixed: held === null ? null : accept(held, rule), family: null }
+    return { rule, at, fixed: held === null ? null : accept(held, rule), family: null, events }
   })
-  return { accept, places: places.filter(({ at, fixed, family }) => at >= 0 || fixed !== null || family !== null) }
+  const speaks = ({ at, fixed, family, events }: ContentPlace): boolean =>
+    at >= 0 || fixed !== null || family !== null || events !== null
+  return { accept, places: places.filter(speaks) }
 }
 
 const amountFields = [

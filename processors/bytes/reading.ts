@@ -1,5 +1,5 @@
 // A span that is read by its plan: what neighbours look at and decide, without a span as an object. Used again for range after range.
-import type { Span } from '#proto/otlp/span.ts'
+import type { Span, SpanRecords } from '#proto/otlp/span.ts'
 import { timeOrNull } from '#proto/otlp/span.ts'
 import { fromNanosHalves, type Instant } from '#proto/time.ts'
 import { amountOf } from '../parsers/amounts.ts'
@@ -11,6 +11,7 @@ import type { Counting, Lent, Neighbour } from '../parsers/otlp/reading.ts'
 import { asDollars, asTokens, type Reported, wholeUsage } from '../parsers/otlp/usage.ts'
 import type { Usage } from '../parsers/rows.ts'
 import { type Attributes, take, taken, valueAt } from './content.ts'
+import { readFailure } from './failing.ts'
 import type { AmountPlan, Plan } from './plan.ts'
 import { S, SPAN_INTS, type SpanTable } from './spans.ts'
 
@@ -27,6 +28,8 @@ export class ByteReading implements Neighbour, Attributes {
   row = 0
   spans: Int32Array = NO_NUMBERS
   first = 0
+  /** Events, links and the like; null = none. */
+  records: SpanRecords | null = null
   /** Places of content that were taken in the plan; -1 = none. */
   inputPlace = -1
   outputPlace = -1
@@ -42,8 +45,9 @@ export class ByteReading implements Neighbour, Attributes {
   readonly lent: { input: Lent | null; output: Lent | null } = { input: null, output: null }
 
   /** Reads the span at `span` of a table by its plan. */
-  read(plan: Plan, table: SpanTable, span: number, bytes: Buffer): void {
+  read(plan: Plan, table: SpanTable, span: number, bytes: Buffer, records: SpanRecords | null): void {
     this.plan = plan
+    this.records = records
     this.bytes = bytes
     this.data = table.attributes.data
     this.spans = table.spans.data
@@ -52,7 +56,7 @@ export class ByteReading implements Neighbour, Attributes {
     this.kind = plan.kind
     this.model = plan.model
     this.provider = plan.provider
-    this.failure = plan.failure
+    this.failure = plan.failing === null ? plan.failure : readFailure(plan.failing, records?.events ?? [])
     this.input = take(plan, 'input', this)
     this.inputPlace = taken
     this.output = take(plan, 'output', this)

@@ -36,7 +36,7 @@ export const ATTRIBUTE_INTS = 6
 /** Kinds of values. Of structures, `x` and `y` are the range of the AnyValue itself. */
 export const Kind = { none: 0, text: 1, bool: 2, int: 3, double: 4, structure: 5 } as const
 
-/** Why a span is left to the way of objects, whatever its attributes are. */
+/** Bits of `S.odd`: the span carries events, links and the like; it is left to the way of objects, whatever its attributes are. */
 export const Odd = { records: 1, form: 2 } as const
 
 /** A parent that is no id. */

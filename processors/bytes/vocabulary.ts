@@ -4,7 +4,7 @@
 import { METADATA_BOUNDS, OWN_PREFIX } from '../parsers/metadata.ts'
 import { billingKeys, isAmountKey } from '../parsers/otlp/billing.ts'
 import type { Source } from '../parsers/otlp/dialect.ts'
-import { type KeyFacts, keyFacts } from '../parsers/otlp/keys.ts'
+import { eventNamesRead, eventRules, type KeyFacts, keyFacts } from '../parsers/otlp/keys.ts'
 import { allRules, type Rule } from '../parsers/otlp/rules.ts'
 import { failureKeys } from '../parsers/otlp/signs.ts'
 import { isSecretName } from '../parsers/secrets.ts'
@@ -36,6 +36,7 @@ const amountFields: ReadonlySet<string> = new Set([
 ])
 const idFields: ReadonlySet<string> = new Set(['session_id', 'user_id'])
 const contentFields: ReadonlySet<string> = new Set(['input', 'output', 'tool_input', 'tool_output'])
+const errorFields: ReadonlySet<string> = new Set(['error_type', 'error_message'])
 
 /** Keys that a source reads besides the one that its rule is found by, and those that it looks into. */
 function looksInto(source: Source): string[] {
@@ -76,6 +77,16 @@ export function isSumOfKeys({ source, dialect }: Rule): boolean {
   if (typeof source !== 'object' || !('sum' in source) || dialect?.jsonValues === true) return false
   return source.sum.every(part => typeof part === 'string')
 }
+
+const eventNumbers: ReadonlyMap<string, number> = new Map(
+  eventNamesRead.map((name, i) => {
+    const open = eventRules(name).every(({ field }) => contentFields.has(field) || errorFields.has(field))
+    return [name, open ? i : -2]
+  }),
+)
+
+/** A number for the name of events that may say something; -1 = nothing reads them, -2 = they are left to the way of objects. */
+export const eventNumber = (name: string): number => eventNumbers.get(name) ?? -1
 
 /** What is known about a key; null for one whose spans are left to the way of objects. */
 export function keyInfo(key: string, bytes: Buffer): KeyInfo | null {

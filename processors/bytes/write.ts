@@ -8,6 +8,7 @@ import type { Home } from '../loose.ts'
 import type { FrameContext } from '../outcome.ts'
 import { METADATA_BOUNDS, OWN_PREFIX, readyEntry } from '../parsers/metadata.ts'
 import type { Said } from '../parsers/otlp/content.ts'
+import { recordRemarks } from '../parsers/otlp/span-metadata.ts'
 import { MASK, maskText } from '../parsers/secrets.ts'
 import { cutBytes, cutUnits, wellFormed } from '../parsers/text.ts'
 import { type Attributes, Excerpt, valueAt } from './content.ts'
@@ -290,7 +291,7 @@ function addPreview(column: TextColumn, said: Said | null): number {
 function writeMetadata(c: EventsColumns, reading: ByteReading, { variant, note }: Finished): void {
   const { metadata } = c
   const { values } = metadata
-  const { lent, sameAs } = reading
+  const { lent, sameAs, counting, records } = reading
   for (const step of variant.entries) {
     metadata.keys.add(step.name)
     addEntry(values, reading, step)
@@ -299,9 +300,12 @@ function writeMetadata(c: EventsColumns, reading: ByteReading, { variant, note }
     metadata.keys.add(name)
     values.add(text)
   }
+  if (records !== null && records.traceState !== '') addRemark(c, 'trace_state', records.traceState)
+  if (counting !== 'none' && counting !== 'counted') addRemark(c, 'usage', counting)
   if (lent.input !== null) addRemark(c, 'input_of', lent.input.spanId)
   if (lent.output !== null) addRemark(c, 'output_of', lent.output.spanId)
   if (sameAs !== '') addRemark(c, 'same_call_as', sameAs)
+  if (records !== null) for (const [key, text] of recordRemarks(records)) addRemark(c, key, text)
   for (const { name, text } of variant.after) {
     metadata.keys.add(name)
     values.add(text)

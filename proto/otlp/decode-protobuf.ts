@@ -11,6 +11,7 @@ import {
   type Span,
   type SpanEvent,
   type SpanLink,
+  type SpanRecords,
   timeOrNull,
   type Value,
 } from './span.ts'
@@ -30,6 +31,13 @@ export function decodeProtobuf(body: Uint8Array): Span[] {
 /** One span; null for a rejected one. Precondition: the range is that of a span in a body that was passed. */
 export function decodeSpan(bytes: Buffer, from: number, to: number, resource: Resource, scope: Scope): Span | null {
   return readSpan(new Reader(bytes, from, to), resource, scope)
+}
+
+/** What a span carries beside its fields and attributes. Precondition: as for `decodeSpan`. */
+export function decodeRecords(bytes: Buffer, from: number, to: number): SpanRecords {
+  const records = noRecords()
+  new Reader(bytes, from, to).each(field => readRecord(field, records))
+  return records
 }
 
 /** One resource. */
@@ -150,15 +158,12 @@ type Draft = { -readonly [K in keyof Span]: Span[K] }
 
 function readSpan(message: Reader, resource: Resource, scope: Scope): Span | null {
   const span: Draft = {
-    ...{ traceId: '', spanId: '', parentSpanId: '', traceState: '', name: '', kind: 0 },
-    ...{ start: null, end: null, attributes: NO_ATTRIBUTES, events: [], links: [] },
-    ...{ statusCode: 0, statusMessage: '', droppedAttributes: 0, droppedEvents: 0, droppedLinks: 0 },
-    resource,
-    scope,
+    ...{ traceId: '', spanId: '', parentSpanId: '', name: '', kind: 0, start: null, end: null },
+    ...{ attributes: NO_ATTRIBUTES, statusCode: 0, statusMessage: '', resource, scope },
+    ...noRecords(),
   }
   const attributes = new Map<string, Value>()
-  const events: SpanEvent[] = []
-  const links: SpanLink[] = []
+  const records = noRecords()
   let parentGood = true
   message.each(field => {
     switch (field.number) {
@@ -167,9 +172,6 @@ function readSpan(message: Reader, resource: Resource, scope: Scope): Span | nul
         break
       case 2:
         span.spanId = field.id(SPAN_ID_BYTES)
-        break
-      case 3:
-        span.traceState = field.text()
         break
       case 4: {
         const length = field.to - field.from
@@ -193,28 +195,50 @@ function readSpan(message: Reader, resource: Resource, scope: Scope): Span | nul
       case 9:
         readKeyValue(field.inner(), attributes)
         break
-      case 10:
-        span.droppedAttributes = field.count()
-        break
-      case 11:
-        events.push(readEvent(field.inner()))
-        break
-      case 12:
-        span.droppedEvents = field.count()
-        break
-      case 13:
-        links.push(readLink(field.inner()))
-        break
-      case 14:
-        span.droppedLinks = field.count()
-        break
       case 15:
         readStatus(field.inner(), span)
         break
+      default:
+        readRecord(field, records)
     }
   })
   if (span.traceId === '' || span.spanId === '' || !parentGood) return null
-  return Object.assign(span, { attributes, events, links })
+  return Object.assign(span, { attributes }, records)
+}
+
+type Records = { -readonly [K in keyof SpanRecords]: SpanRecords[K] } & { events: SpanEvent[]; links: SpanLink[] }
+
+const noRecords = (): Records => ({
+  traceState: '',
+  events: [],
+  links: [],
+  droppedAttributes: 0,
+  droppedEvents: 0,
+  droppedLinks: 0,
+})
+
+/** Takes a field of a span when it is one of its records. */
+function readRecord(field: Reader, into: Records): void {
+  switch (field.number) {
+    case 3:
+      into.traceState = field.text()
+      break
+    case 10:
+      into.droppedAttributes = field.count()
+      break
+    case 11:
+      into.events.push(readEvent(field.inner()))
+      break
+    case 12:
+      into.droppedEvents = field.count()
+      break
+    case 13:
+      into.links.push(readLink(field.inner()))
+      break
+    case 14:
+      into.droppedLinks = field.count()
+      break
+  }
 }
 
 function readStatus(message: Reader, span: Draft): void {

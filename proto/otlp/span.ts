@@ -59,6 +59,12 @@ export interface Span {
   readonly scope: Scope
 }
 
+/** What a span carries beside its own fields and attributes. */
+export type SpanRecords = Pick<
+  Span,
+  'traceState' | 'events' | 'links' | 'droppedAttributes' | 'droppedEvents' | 'droppedLinks'
+>
+
 export const NO_ATTRIBUTES: Attributes = new Map()
 export const NO_RESOURCE: Resource = { attributes: NO_ATTRIBUTES }
 export const NO_SCOPE: Scope = { name: '', version: '', attributes: NO_ATTRIBUTES }

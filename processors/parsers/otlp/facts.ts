@@ -5,7 +5,7 @@ import { amountOf } from '../amounts.ts'
 import type { Dialect, Field, Source } from './dialect.ts'
 import { type Family, readFamily } from './families.ts'
 import { eventRules, type KeyFacts, keyFacts, type NameFacts, nameFacts, resourceRules, scopeDialects } from './keys.ts'
-import { messageOfEvent } from './message-events.ts'
+import { inEvents } from './message-events.ts'
 import { readPythonText } from './python.ts'
 import { type OrganizationRules, type Rule, slots } from './rules.ts'
 
@@ -169,23 +169,9 @@ export class Facts {
     if ('json' in source) return this.#inside(source.json, source.path)
     if ('sum' in source) return this.#sum(source.sum)
     if ('resource' in source) return this.span.resource.attributes.get(source.resource)
-    if ('event' in source) return this.#ofEvent(source.event, source.key)
+    if ('event' in source || 'events' in source) return inEvents(source, this.span.events)
     if ('family' in source) return this.#family(source.family)?.messages as Value | undefined
-    if ('events' in source) return this.#messages(source.events)
     return undefined
-  }
-
-  /** An attribute of the last event of a name that has it. */
-  #ofEvent(name: string, key: string): Value | undefined {
-    return this.span.events.findLast(event => event.name === name && event.attributes.has(key))?.attributes.get(key)
-  }
-
-  #messages(roles: Readonly<Record<string, string>>): Value | undefined {
-    const said = this.span.events.flatMap(({ name, attributes }) => {
-      const role = Object.hasOwn(roles, name) ? roles[name] : undefined
-      return role === undefined ? [] : [messageOfEvent(role, attributes)]
-    })
-    return said.length === 0 ? undefined : (said as unknown as Value)
   }
 
   #sum(sources: readonly Source[]): Value | undefined {

@@ -16,17 +16,24 @@ export interface Failure {
 
 /** The failure of a span, null when it did not fail. */
 export function failureOf(facts: Facts): Failure | null {
-  const by = markOf(facts)
+  const by = failureMark(facts)
   if (by === '') return null
   const type = facts.find('error_type', asName)?.value ?? ''
-  const message = facts.span.statusMessage || (facts.find('error_message', asMessage)?.value ?? '') || type
+  return failureSaying(by, type, facts.span.statusMessage || (facts.find('error_message', asMessage)?.value ?? ''))
+}
+
+/** A failure of which this is said; null when the framework only steers by it. */
+export function failureSaying(by: string, type: string, said: string): Failure | null {
+  const message = said || type
   return steering.test(type) || steering.test(message) ? null : { type, message, by }
 }
 
-const asMessage = (value: Value, rule: Rule): string | null => (typeof value === 'string' ? asText(value, rule) : null)
+/** A value as what is said about a failure. */
+export const asMessage = (value: Value, rule: Rule): string | null =>
+  typeof value === 'string' ? asText(value, rule) : null
 
 /** The sign of a failure, '' when there is none. */
-function markOf(facts: Facts): string {
+export function failureMark(facts: Facts): string {
   const { span } = facts
   if (span.statusCode === 2) return 'status'
   if (span.events.some(event => event.name === 'exception')) return 'event exception'

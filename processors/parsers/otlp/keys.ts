@@ -195,6 +195,9 @@ const eventNames = (rule: Rule): string[] => {
 }
 const byEvent = grouped(allRules.flatMap(rule => eventNames(rule).map(name => [name, rule] as const)))
 
+/** Names of events that a rule reads. */
+export const eventNamesRead: readonly string[] = [...byEvent.keys()]
+
 /** Rules that read events of this name. */
 export function eventRules(name: string): readonly Rule[] {
   return byEvent.get(name) ?? []

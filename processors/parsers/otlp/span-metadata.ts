@@ -1,7 +1,7 @@
 // Everything a span says that went into no column: attributes under their own keys, the application's own ones without the
 // prefix of the framework that carried them, resource attributes under `resource.`, scope, status, events and links.
 import { isObject, jsonText, readJsonText } from '#proto/json.ts'
-import type { Attributes, Resource, Scope, Span, Value } from '#proto/otlp/span.ts'
+import type { Attributes, Resource, Scope, SpanRecords, Value } from '#proto/otlp/span.ts'
 import type { Instant } from '#proto/time.ts'
 import { MetadataBuilder, readyEntry } from '../metadata.ts'
 import { maskValue } from '../secrets.ts'
@@ -46,7 +46,7 @@ export function spanMetadata(reading: SpanReading): Kept {
   if (span.statusCode === 1) metadata.note('status', 'ok')
   if (span.traceState !== '') metadata.note('trace_state', span.traceState)
   noteNeighbours(metadata, reading)
-  noteRecords(metadata, span)
+  for (const [key, text] of recordRemarks(span)) metadata.note(key, text)
   if (omitted.length > 0) metadata.note('omitted', omittedText(omitted))
   return { metadata, omitted }
 }
@@ -129,8 +129,10 @@ function putNew(metadata: MetadataBuilder, key: string, value: unknown): void {
   if (!metadata.has(key)) metadata.put(key, value)
 }
 
-/** Events, links, and how many of each the sender itself left out. */
-function noteRecords(metadata: MetadataBuilder, span: Span): void {
+type Remark = readonly [key: string, text: string]
+
+/** Remarks about events, links, and how many of each the sender itself left out. */
+export function recordRemarks(span: Omit<SpanRecords, 'traceState'>): Remark[] {
   const events = span.events.map(({ at, name, attributes }) => ({
     name,
     ...(at === null ? {} : { time_unix_nano: nanosText(at) }),
@@ -142,11 +144,16 @@ function noteRecords(metadata: MetadataBuilder, span: Span): void {
     ...(traceState === '' ? {} : { trace_state: traceState }),
     ...withAttributes(attributes),
   }))
-  noteList(metadata, 'events', events)
-  noteList(metadata, 'links', links)
-  if (span.droppedAttributes > 0) metadata.note('dropped_attributes', String(span.droppedAttributes))
-  if (span.droppedEvents > 0) metadata.note('dropped_events', String(span.droppedEvents))
-  if (span.droppedLinks > 0) metadata.note('dropped_links', String(span.droppedLinks))
+  const dropped = [
+    ['dropped_attributes', span.droppedAttributes],
+    ['dropped_events', span.droppedEvents],
+    ['dropped_links', span.droppedLinks],
+  ] as const
+  return [
+    ...remarksOfList('events', events),
+    ...remarksOfList('links', links),
+    ...dropped.flatMap(([key, count]): Remark[] => (count > 0 ? [[key, String(count)]] : [])),
+  ]
 }
 
 function withAttributes(attributes: Attributes): { attributes?: unknown } {
@@ -154,8 +161,8 @@ function withAttributes(attributes: Attributes): { attributes?: unknown } {
 }
 
 /** JSON of a list, without its last entries when it would be too long: cut JSON could not be read. */
-function noteList(metadata: MetadataBuilder, key: string, list: readonly unknown[]): void {
-  if (list.length === 0) return
+function remarksOfList(key: string, list: readonly unknown[]): Remark[] {
+  if (list.length === 0) return []
   const texts: string[] = []
   let units = 2
   for (const entry of list) {
@@ -164,8 +171,8 @@ function noteList(metadata: MetadataBuilder, key: string, list: readonly unknown
     if (units > RECORD_UNITS) break
     texts.push(text)
   }
-  metadata.note(key, `[${texts.join(',')}]`)
-  if (texts.length < list.length) metadata.note(`${key}_omitted`, String(list.length - texts.length))
+  const whole: Remark = [key, `[${texts.join(',')}]`]
+  return texts.length < list.length ? [whole, [`${key}_omitted`, String(list.length - texts.length)]] : [whole]
 }
 
 /** Unix nanoseconds as digits. */
