@@ -19,7 +19,7 @@ import { UNPRICED_KEY } from './parsers/cost.ts'
 import type { DeadCode, DeadFrame, OrdinalRun, Scope } from './protocol.ts'
 import { type OrganizationReading, openReading, type ReadingSettings } from './readings.ts'
 import type { Fingerprints } from './repeats.ts'
-import { type PlacedUnit, Units } from './units.ts'
+import { type PackedFrame, type PlacedUnit, Units } from './units.ts'
 
 /** A parser for each kind of frame. `openBodies`: the readers that take most SDK bodies from their bytes, for one range. */
 export type Parsers = Readonly<Record<keyof typeof FrameKind, FrameParser>> & {
@@ -169,7 +169,7 @@ export function parseRange(input: BlockInput, parsers: Parsers, progress: Progre
         for (const [why, n] of Object.entries(outcome.unpriced)) unpriced[why] = (unpriced[why] ?? 0) + n
         for (const [why, n] of Object.entries(outcome.objects)) fallbacks[why] = (fallbacks[why] ?? 0) + n
         looseSpans += outcome.loose
-        placePacked(units, outcome, where)
+        units.addPacked({ units: outcome, ...where })
         continue
       }
       for (const why of outcome.units.flatMap(unpricedIn)) unpriced[why] = (unpriced[why] ?? 0) + 1
@@ -200,10 +200,20 @@ export function encodeRange(
   let run = 0
   const { units, bodies } = parsed
   const origin: RowOrigin = { partition: input.partition, generation: input.generation, sequence: 0, frame: 0 }
+  let last: PackedFrame | undefined
+  let packedOrigin = originOf(input, { sequence: 0, frame: 0 })
   for (let ordinal = 0; ordinal < units.length; ordinal++) {
     while (run < repeats.length && (repeats[run] as OrdinalRun)[1] < ordinal) run++
     const range = repeats[run]
     if (range && range[0] <= ordinal) continue
+    const packed = units.packedAt(ordinal)
+    if (packed !== undefined) {
+      if (packed.refused) continue
+      if (packed !== last) packedOrigin = originOf(input, packed)
+      last = packed
+      packed.units.write(ordinal - packed.first, encoder, packedOrigin, homeAt(ordinal))
+      continue
+    }
     const placed = units.rowsAt(ordinal)
     if (placed === undefined) {
       origin.sequence = units.sequences[ordinal] as number
@@ -215,11 +225,6 @@ export function encodeRange(
       continue
     }
     if (placed.refused) continue
-    if (placed.packed !== undefined) {
-      const { units: packed, at: index } = placed.packed
-      packed.write(index, encoder, originOf(input, placed), placed.first, homeAt(ordinal))
-      continue
-    }
     const at = (index: number) => ({
       origin_partition: input.partition,
       origin_generation: input.generation,
@@ -348,25 +353,15 @@ function place(
   }
 }
 
-/** Stands where a unit writes itself. */
-const NO_ROWS: Unit = { identity: null, sessions: [], texts: [], events: [] }
-
-function placePacked(
-  into: Units,
-  units: PackedUnits,
-  where: Pick<PlacedUnit, 'organization' | 'sequence' | 'frame' | 'refused'>,
-): void {
-  const next = { sessions: 0, texts: 0, links: 0, events: 0 }
-  for (let at = 0; at < units.count; at++) {
-    into.addRows({ unit: NO_ROWS, packed: { units, at }, ...where, first: { ...next } })
-    units.add(at, next)
-  }
-}
-
 function printsOf(units: Units, bodies: SdkBodies | undefined): Fingerprints {
   const list = new Uint8Array(units.length * FINGERPRINT_BYTES)
   const calls: CallReport[] = []
   for (let ordinal = 0; ordinal < units.length; ordinal++) {
+    const packed = units.packedAt(ordinal)
+    if (packed !== undefined) {
+      packed.units.print(ordinal - packed.first, list, ordinal * FINGERPRINT_BYTES)
+      continue
+    }
     const placed = units.rowsAt(ordinal)
     if (placed === undefined) {
       // A session has no identity.
@@ -375,7 +370,6 @@ function printsOf(units: Units, bodies: SdkBodies | undefined): Fingerprints {
       continue
     }
     const { unit, organization, sequence, frame, refused } = placed
-    if (placed.packed !== undefined) placed.packed.units.print(placed.packed.at, list, ordinal * FINGERPRINT_BYTES)
     if (!unit.identity) continue
     const { kind, id } = unit.identity
     const report = unit.sessions[0]?.report ?? ''

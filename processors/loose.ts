@@ -100,18 +100,20 @@ export function looseOf(units: Units): { readonly asked: LooseUnits; readonly or
   const links = new RangeLinks()
   let standIns = new Uint8Array(64 * ID_BYTES)
   for (let ordinal = 0; ordinal < units.length; ordinal++) {
-    const placed = units.rowsAt(ordinal)
-    if (placed === undefined) continue
+    const frame = units.packedAt(ordinal)
+    const placed = frame === undefined ? units.rowsAt(ordinal) : undefined
     if ((ordinals.length + 1) * ID_BYTES > standIns.length) standIns = doubled(standIns)
     const at = ordinals.length * ID_BYTES
-    if (placed.packed !== undefined) {
-      const { units: packed, at: unit } = placed.packed
+    if (frame !== undefined) {
+      const { units: packed, first, refused } = frame
+      const unit = ordinal - first
       // What the store refuses reveals nothing.
-      if (!placed.refused) links.add(packed.linkOf(unit))
+      if (!refused) links.add(packed.linkOf(unit))
       if (!packed.putStandIn(unit, standIns, at)) continue
       free.push(packed.isCaptured(unit) ? 0 : 1)
       hours.push(packed.hourOf(unit))
     } else {
+      if (placed === undefined) continue
       if (!placed.refused) placed.unit.links?.forEach(link => links.add(link))
       const [event] = placed.unit.events
       if (event === undefined || event.provisional !== 1) continue

@@ -2,7 +2,7 @@
 import type { Pricing } from '#pricing/quote.ts'
 import type { ErrorCode } from '#proto/errors.ts'
 import type { IdentityKind } from '#proto/ids.ts'
-import type { BlockTable, EventRow, LinkRow, Origin, SessionRow, TextRow } from '#proto/rows.ts'
+import type { EventRow, LinkRow, Origin, SessionRow, TextRow } from '#proto/rows.ts'
 import type { BlockEncoder } from './encoder.ts'
 import type { Home } from './loose.ts'
 import type { OrganizationRules } from './parsers/otlp/rules.ts'
@@ -55,14 +55,9 @@ export interface PackedUnits {
   hourOf(unit: number): number
   /** Writes the fingerprint of a unit. */
   print(unit: number, into: Uint8Array, at: number): void
-  /** Adds the rows of a unit. `origin` is that of its first row of each table, and is written to. `home`: where its event belongs. */
-  write(unit: number, encoder: BlockEncoder, origin: Origin, first: RowCounts, home?: Home): void
-  /** Adds the number of its rows. */
-  add(unit: number, into: RowCounts): void
+  /** Adds the rows of a unit. `origin` is that of its frame; its index is written to. `home`: where its event belongs. */
+  write(unit: number, encoder: BlockEncoder, origin: Origin, home?: Home): void
 }
-
-/** Rows by table. */
-export type RowCounts = { -readonly [T in BlockTable]: number }
 
 /** A parser that writes no rows; null = the frame is left to the parser that does. Bodies must not change until they are written. */
 export type FramePacker = (body: Uint8Array, content: 'json' | 'protobuf', context: FrameContext) => PackedUnits | null

@@ -1,5 +1,5 @@
-// A settled span that was read by its plan -> what is still open before it can be written: usage, price, metadata. null for one whose
-// row needs something cut, clamped or merged: the way of objects does that.
+// A settled span that was read by its plan -> what is still open before it can be written: usage, price, metadata, kept in its reading.
+// null for one whose row needs something cut, clamped or merged: the way of objects does that.
 import { clamp, nanosBetween } from '#proto/time.ts'
 import type { FrameContext } from '../outcome.ts'
 import { type Costing, costBits, costingOf, costNote } from '../parsers/cost.ts'
@@ -13,18 +13,6 @@ import type { ByteReading } from './reading.ts'
 import { A, ATTRIBUTE_INTS, Kind, S } from './spans.ts'
 import { Look, lookAt } from './suspicion.ts'
 
-/** What a span's row needs besides its plan. */
-export interface Finished {
-  readonly variant: Variant
-  readonly usage: Usage
-  readonly costBits: number
-  readonly costNanos: number
-  /** Remark about the price: key and text; null = none. */
-  readonly note: readonly [key: string, text: string] | null
-  /** Reason why there is no price, as it is counted; '' = there is one, or nothing to be priced. */
-  readonly unpriced: string
-}
-
 /** Longest text that may become longer while it is masked: it stays within what metadata holds. */
 const MASKED_BYTES = 2_000
 /** Bytes of structures: their JSON is at most six times as long, and some. */
@@ -33,22 +21,24 @@ const STRUCTURE_UNITS = 65_536
 /** Longest messages that may become longer while they are masked: they stay within that. */
 const MASKED_STRUCTURE_UNITS = STRUCTURE_UNITS / 8
 
-/** Finishes a span; see above. */
-export function finish(reading: ByteReading, context: FrameContext): Finished | null {
+/** Finishes a span and returns how its metadata is written; null: see above. */
+export function finish(reading: ByteReading, context: FrameContext): Variant | null {
   const plan = reading.plan as Plan
   if (!isTimely(reading, context) || reading.model.length > 256 || reading.provider.length > 256) return null
-  if ((reading.failure?.type.length ?? 0) > 256) return null
+  if (reading.failure !== null && reading.failure.type.length > 256) return null
   const counts = reading.reported !== null && (reading.counting === 'counted' || reading.counting === 'own')
   const variant = variantFor(reading, plan, counts)
   if (variant === null || !isRoomy(reading, plan, variant)) return null
   const usage = counts ? (reading.reported?.usage ?? NO_USAGE) : NO_USAGE
   const costing = costingFor(reading, plan, usage, context)
-  const note = costNote(costing)
-  return {
-    ...{ variant, usage, note, costBits: costBits(costing) },
-    costNanos: 'costNanos' in costing ? costing.costNanos : 0,
-    unpriced: costing.is === 'invalid' ? 'invalid' : costing.is === 'unpriced' ? costing.why : '',
-  }
+  reading.variant = variant
+  reading.usage = usage
+  reading.note = costNote(costing)
+  reading.costBits = costBits(costing)
+  if ('costNanos' in costing) reading.costNanos = costing.costNanos
+  if (costing.is === 'invalid') reading.unpriced = 'invalid'
+  else if (costing.is === 'unpriced') reading.unpriced = costing.why
+  return variant
 }
 
 const NONE: Costing = { is: 'none' }

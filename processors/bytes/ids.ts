@@ -1,5 +1,6 @@
-// Ids of spans from bytes to words: what proto/ids.ts says in text.
+// Ids of conversations from bytes to words: what proto/ids.ts says in text.
 import { uuidBytes } from '#proto/ids.ts'
+import { copyBytes, sameBytes } from '../columns/utf8.ts'
 import { digest, message, sha1 } from './sha1.ts'
 
 const HEX = Uint8Array.from('0123456789abcdef', digit => digit.charCodeAt(0))
@@ -12,12 +13,11 @@ const NAME_AT = 16
 export function setNamespace(organization: string): void {
   if (organization === named) return
   named = organization
+  lastLength = 0
   namespace = uuidBytes(organization)
-  prefix = Buffer.from(`event:${organization}:`)
 }
 let named = ''
 let namespace: Buffer = Buffer.alloc(16)
-let prefix: Buffer = Buffer.alloc(0)
 
 function putHex(at: number, bytes: Uint8Array, from: number, count: number): number {
   let to = at
@@ -29,21 +29,24 @@ function putHex(at: number, bytes: Uint8Array, from: number, count: number): num
   return to
 }
 
+/** The name that was asked for last, and its uuid: spans of one conversation stand together. */
+const lastName = new Uint8Array(NAME_AT + 256)
+const lastWords = new Uint32Array(4)
+let lastLength = 0
+
 /** Hashes namespace and name, of which `length` bytes stand in `message`; the uuid goes into `into`. */
 function uuidV5(length: number, into: Uint32Array, at: number): void {
-  message.set(namespace)
-  sha1(length)
-  into[at] = digest[0] as number
-  into[at + 1] = ((digest[1] as number) & 0xffff0fff) | 0x5000
-  into[at + 2] = ((digest[2] as number) & 0x3fffffff) | 0x80000000
-  into[at + 3] = digest[3] as number
-}
-
-/** The event id of a span. */
-export function spanEventWords(bytes: Uint8Array, trace: number, span: number, into: Uint32Array, at: number): void {
-  const slash = putHex(NAME_AT, bytes, trace, 16)
-  message[slash] = 0x2f
-  uuidV5(putHex(slash + 1, bytes, span, 8), into, at)
+  if (length !== lastLength || !sameBytes(message, NAME_AT, length, lastName, NAME_AT)) {
+    copyBytes(message, NAME_AT, length, lastName, NAME_AT)
+    lastLength = length
+    message.set(namespace)
+    sha1(length)
+    lastWords[0] = digest[0] as number
+    lastWords[1] = ((digest[1] as number) & 0xffff0fff) | 0x5000
+    lastWords[2] = ((digest[2] as number) & 0x3fffffff) | 0x80000000
+    lastWords[3] = digest[3] as number
+  }
+  for (let i = 0; i < 4; i++) into[at + i] = lastWords[i] as number
 }
 
 /** The conversation of a trace that names none. */
@@ -92,30 +95,6 @@ function uuidAt(bytes: Uint8Array, from: number, into: Uint32Array, at: number):
     if (++digits % 8 === 0) into[at + digits / 8 - 1] = word
   }
   return upper ? 2 : 1
-}
-
-/** The first 96 bits of what the repeat window remembers of an event. */
-export function putFingerprint(words: Uint32Array, at: number, into: Uint8Array, to: number): void {
-  message.set(prefix)
-  let end = prefix.length
-  for (let i = 0; i < 4; i++) {
-    const word = words[at + i] as number
-    for (let shift = 28; shift >= 0; shift -= 4) {
-      message[end++] = HEX[(word >>> shift) & 15] as number
-      // 8-4-4-4-12
-      const dash = shift === 0 ? i < 2 : shift === 16 && (i === 1 || i === 2)
-      if (dash) message[end++] = DASH
-    }
-  }
-  sha1(end)
-  for (let i = 0; i < 12; i++) into[to + i] = (digest[i >> 2] as number) >>> (24 - 8 * (i & 3))
-}
-
-/** The text of a uuid. */
-export function uuidOfWords(words: Uint32Array, at: number): string {
-  const hex = (i: number): string => (words[at + i] as number).toString(16).padStart(8, '0')
-  const [b, c] = [hex(1), hex(2)]
-  return `${hex(0)}-${b.slice(0, 4)}-${b.slice(4)}-${c.slice(0, 4)}-${c.slice(4)}${hex(3)}`
 }
 
 /** The words of a uuid in text. */

@@ -6,7 +6,7 @@ import type { FrameContext } from '../outcome.ts'
 import { secretsVersion } from '../parsers/secrets.ts'
 import { Interned } from './interned.ts'
 import { Code, type Plan, planOf } from './plan.ts'
-import { A, ATTRIBUTE_INTS, Kind, Odd, S, SPAN_INTS, type SpanTable } from './spans.ts'
+import { A, ATTRIBUTE_INTS, Kind, Odd, S, SPAN_INTS, type SpanNumbers } from './spans.ts'
 import { eventNumber, type KeyInfo, keyInfo, WORD_BYTES } from './vocabulary.ts'
 
 /** Why a span is left to the way of objects. */
@@ -73,32 +73,32 @@ export const resourceOf = (number: number): Resource =>
 export const scopeOf = (number: number): Scope => (number < 0 ? NO_SCOPE : (scopes.values[number] as Scope))
 
 /** A span as an object. */
-export function spanAt(table: SpanTable, bytes: Buffer, row: number): Span {
-  const s = table.spans.data
+export function spanAt(table: SpanNumbers, bytes: Buffer, row: number): Span {
+  const s = table.spans
   const [resource, scope] = [resourceOf(s[row + S.resource] as number), scopeOf(s[row + S.scope] as number)]
   return decodeSpan(bytes, s[row + S.from] as number, s[row + S.to] as number, resource, scope) as Span
 }
 
 /** What the span carries beside its attributes; null when that is nothing. */
-export function recordsAt(table: SpanTable, bytes: Buffer, row: number): SpanRecords | null {
-  const s = table.spans.data
+export function recordsAt(table: SpanNumbers, bytes: Buffer, row: number): SpanRecords | null {
+  const s = table.spans
   if (((s[row + S.odd] as number) & Odd.records) === 0) return null
   return decodeRecords(bytes, s[row + S.from] as number, s[row + S.to] as number)
 }
 
 /** The plan for a span, or why there is none. `records`: those of the span. */
 export function planFor(
-  table: SpanTable,
+  table: SpanNumbers,
   bytes: Buffer,
   span: number,
   context: FrameContext,
   records: SpanRecords | null,
 ): Plan | Reason {
   const row = span * SPAN_INTS
-  const s = table.spans.data
+  const s = table.spans
   if (((s[row + S.odd] as number) & Odd.form) !== 0) return 'form'
   if (context.rules !== undefined && context.rules.size > 0) return 'special'
-  const { data } = table.attributes
+  const data = table.attributes
   const [first, end] = [s[row + S.firstAttribute] as number, s[row + S.endAttribute] as number]
   if (end - first > ATTRIBUTES_MAX || !head(s, row, bytes)) return 'vocabulary'
   if (!eventsAlike(records)) return 'records'

@@ -2,6 +2,7 @@
 // It says what parsers/otlp/span-metadata.ts would say; what that would have to cut or merge is left to it.
 import { isObject, readJsonText } from '#proto/json.ts'
 import type { Resource } from '#proto/otlp/span.ts'
+import { encodedTexts, WordRun } from '../columns/text.ts'
 import { METADATA_BOUNDS, OWN_PREFIX, readyEntry } from '../parsers/metadata.ts'
 import { Bulk } from '../parsers/otlp/keys.ts'
 import { entriesOfResource, entriesOfScope, omittedText, spanKindNames } from '../parsers/otlp/span-metadata.ts'
@@ -18,12 +19,20 @@ export interface Step {
   readonly secret: boolean
 }
 
+/** Texts that are always the same, as they stand in their column. */
+export interface FixedTexts {
+  readonly encoded: Uint8Array
+  readonly count: number
+}
+
 /** The metadata of spans of which the same was decided. */
 export interface Variant {
   readonly entries: readonly Step[]
-  /** Remarks that are always the same, before and after those of the span's own. */
-  readonly before: readonly Step[]
-  readonly after: readonly Step[]
+  /** Keys and values of the entries, and of the remarks that are always the same and stand before those of the span's own … */
+  readonly keys: WordRun
+  readonly pieces: readonly (Step | FixedTexts)[]
+  /** … and of those that stand behind them. */
+  readonly after: { readonly keys: WordRun; readonly texts: FixedTexts } | null
   /** Units of everything that does not stand in the span. */
   readonly fixedUnits: number
   /** Carried attributes about the conversation, by position and name. */
@@ -73,12 +82,38 @@ export function variantOf(plan: Plan, decided: Decided): Variant | null {
   const entries = [...steps.values()]
   if (!entries.every(({ name }) => isName(name)) || entries.length > METADATA_BOUNDS.keys / 2) return null
   if (entries.some(({ text }) => text.length > METADATA_BOUNDS.valueUnits)) return null
-  const before = remarksOf(plan)
-  const after = omitted.length === 0 ? [] : [remark('omitted', omittedText(omitted))]
+  const all = [...entries, ...remarksOf(plan)]
+  const last = omitted.length === 0 ? null : remark('omitted', omittedText(omitted))
   const fixedUnits = entries.reduce((n, { name, text }) => n + name.length + text.length, 0)
   const plain = attached.length === 0 && plan.traits.length === 0
-  return { entries, before, after, attached, fixedUnits, reveals: plain ? plainReveals(plan) : {} }
+  return {
+    ...{ entries, attached, fixedUnits, reveals: plain ? plainReveals(plan) : {} },
+    keys: new WordRun(all.map(({ name }) => name)),
+    pieces: piecesOf(all),
+    after: last === null ? null : { keys: new WordRun([last.name]), texts: fixedTexts([last.text]) },
+  }
 }
+
+/** The steps, those next to each other that are always the same as one piece. */
+function piecesOf(steps: readonly Step[]): (Step | FixedTexts)[] {
+  const pieces: (Step | FixedTexts)[] = []
+  let texts: string[] = []
+  const end = (): void => {
+    if (texts.length > 0) pieces.push(fixedTexts(texts))
+    texts = []
+  }
+  for (const step of steps) {
+    if (step.at < 0 && step.side === null) texts.push(step.text)
+    else {
+      end()
+      pieces.push(step)
+    }
+  }
+  end()
+  return pieces
+}
+
+const fixedTexts = (texts: readonly string[]): FixedTexts => ({ encoded: encodedTexts(texts), count: texts.length })
 
 const plainly = new WeakMap<Resource, Map<string, object>>()
 

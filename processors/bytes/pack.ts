@@ -9,14 +9,14 @@ import { SpanTable } from './spans.ts'
 
 const scanner = new OtlpProtobufScanner()
 const form = new JsonForm()
+const table = new SpanTable()
 
 /** Packs a body; see FramePacker. */
 export const packTraces: FramePacker = (body, content, context) => {
   const bytes = content === 'json' ? form.of(body) : checked(body)
   if (bytes === null) return null
   tidy()
-  const table = new SpanTable()
-  return table.read(bytes, holders) ? new PackedSpans(table, bytes, context) : null
+  return table.read(bytes, holders) ? new PackedSpans(table.numbers(), bytes, context) : null
 }
 
 function checked(body: Uint8Array): Buffer | null {

@@ -1,35 +1,28 @@
 // The spans of one body, read, settled and finished: units that write themselves.
 import { conversationIdOf } from '#proto/ids.ts'
 import { type LinkRow, type Origin, Present, type SessionRow } from '#proto/rows.ts'
-import { sqlNanos } from '#proto/time.ts'
+import { type Instant, sqlNanos } from '#proto/time.ts'
 import type { BlockEncoder } from '../encoder.ts'
 import { atHome, type Home, hourAt, hourIn } from '../loose.ts'
-import type { FrameContext, PackedUnits, RowCounts } from '../outcome.ts'
+import type { FrameContext, PackedUnits } from '../outcome.ts'
 import { UNPRICED_KEY } from '../parsers/cost.ts'
 import { settleFamilies } from '../parsers/otlp/batch.ts'
 import type { Neighbour, SpanReading } from '../parsers/otlp/reading.ts'
 import { familiesByParents } from '../parsers/otlp/tree.ts'
 import { readSpan, rowsOf, type SpanRows } from '../parsers/otlp/unit.ts'
-import { type Finished, finish } from './finish.ts'
-import {
-  putFingerprint,
-  putUuid,
-  sessionConversationWords,
-  setNamespace,
-  spanEventWords,
-  traceConversationWords,
-  uuidOfWords,
-} from './ids.ts'
+import { finish } from './finish.ts'
+import { askEventId, askPrint, flushIds, flushPrints, setOrganization, uuidOfWords } from './hashes.ts'
+import { putUuid, sessionConversationWords, setNamespace, traceConversationWords } from './ids.ts'
 import { hashOf, sameBytes } from './interned.ts'
 import { planFor, type Reason, recordsAt, spanAt } from './likeness.ts'
 import type { Plan } from './plan.ts'
 import { ByteReading } from './reading.ts'
 import { Revelations, textAt } from './reveal.ts'
-import { A, ATTRIBUTE_INTS, S, SPAN_INTS, type SpanTable } from './spans.ts'
+import { A, ATTRIBUTE_INTS, S, SPAN_INTS, type SpanNumbers } from './spans.ts'
 import { Flag, hasTexts, instantOf, type Shared, SPAN_WORDS, sharedOf, W, writeSpan } from './write.ts'
 
-/** What is written of a span. */
-type Written = { readonly finished: Finished } | SpanRows
+const NO_TIME: Instant = { ms: 0, ns: 0 }
+const scratch = new Uint32Array(8)
 
 /** See above. */
 export class PackedSpans implements PackedUnits {
@@ -37,16 +30,17 @@ export class PackedSpans implements PackedUnits {
   readonly unpriced: Record<string, number> = {}
   readonly objects: Record<string, number> = {}
   loose = 0
-  readonly #table: SpanTable
+  readonly #table: SpanNumbers
   readonly #bytes: Buffer
   readonly #shared: Shared
   readonly #words: Uint32Array
   readonly #readings: (ByteReading | SpanReading)[] = []
-  readonly #written: Written[] = []
+  /** Rows of spans that are read as objects; undefined = its reading is finished. */
+  readonly #rows: (SpanRows | undefined)[] = []
   readonly #sessions: (SessionRow | null)[] = []
   readonly #links: ReadonlyMap<number, LinkRow>
 
-  constructor(table: SpanTable, bytes: Buffer, context: FrameContext) {
+  constructor(table: SpanNumbers, bytes: Buffer, context: FrameContext) {
     this.#table = table
     this.#bytes = bytes
     this.count = table.count
@@ -55,11 +49,15 @@ export class PackedSpans implements PackedUnits {
     putUuid(context.organization, organization, 0)
     this.#shared = sharedOf(context, this.#words, organization)
     setNamespace(context.organization)
+    setOrganization(context.organization)
+    const parents = this.#parents()
+    this.#ids(parents)
     for (let i = 0; i < this.count; i++) this.#readings.push(this.#read(i, context))
-    settleFamilies(familiesByParents(this.#readings as readonly Neighbour[], this.#parents()))
+    settleFamilies(familiesByParents(this.#readings as readonly Neighbour[], parents))
     const revelations = new Revelations()
     for (let i = 0; i < this.count; i++) this.#settle(i, context, revelations)
     this.#links = this.#linked(context)
+    this.#countRows()
   }
 
   #read(span: number, context: FrameContext): ByteReading | SpanReading {
@@ -80,7 +78,7 @@ export class PackedSpans implements PackedUnits {
   }
 
   #place(span: number, field: number): number {
-    return this.#table.spans.data[span * SPAN_INTS + field] as number
+    return this.#table.spans[span * SPAN_INTS + field] as number
   }
 
   /** Positions of everybody's parents, as familiesOf finds them: of spans with one id the last is asked. */
@@ -112,15 +110,13 @@ export class PackedSpans implements PackedUnits {
   #settle(span: number, context: FrameContext, revelations: Revelations): void {
     const reading = this.#readings[span] as ByteReading | SpanReading
     const at = span * SPAN_WORDS
-    this.#ids(span, at)
     if (reading instanceof ByteReading) {
-      const finished = finish(reading, context)
-      if (finished !== null) {
+      if (finish(reading, context) !== null) {
         this.#conversation(reading, span, at)
-        this.#sessions.push(revelations.of(reading, finished.variant, this.#words, at, context))
-        this.#written.push({ finished })
+        this.#sessions.push(revelations.of(reading, this.#words, at, context))
+        this.#rows.push(undefined)
         if ((reading.plan as Plan).session === null) this.loose++
-        if (finished.unpriced !== '') this.#count(finished.unpriced)
+        if (reading.unpriced !== '') this.#count(reading.unpriced)
         return
       }
       this.#note('row')
@@ -132,7 +128,7 @@ export class PackedSpans implements PackedUnits {
     const news = revealed !== null && !revelations.known.has(revealed.key)
     if (revealed !== null) revelations.known.add(revealed.key)
     this.#sessions.push(news ? revealed.capture() : null)
-    this.#written.push(rows)
+    this.#rows.push(rows)
     if (event.provisional === 1) this.loose++
     if ((event.present & Present.pricingInvalid) > 0) this.#count('invalid')
     else if (event.metadata[UNPRICED_KEY] !== undefined) this.#count(event.metadata[UNPRICED_KEY])
@@ -149,11 +145,29 @@ export class PackedSpans implements PackedUnits {
     return Object.assign(whole, { kind, model, provider, reported, failure, input, output, counting, lent, sameAs })
   }
 
-  #ids(span: number, at: number): void {
-    const trace = this.#place(span, S.trace)
-    spanEventWords(this.#bytes, trace, this.#place(span, S.id), this.#words, at + W.event)
-    const parent = this.#place(span, S.parent)
-    if (parent >= 0) spanEventWords(this.#bytes, trace, parent, this.#words, at + W.parent)
+  /** Ids of all events and of their parents, and their fingerprints. */
+  #ids(parents: Int32Array): void {
+    const words = this.#words
+    const bytes = this.#bytes
+    for (let i = 0; i < this.count; i++) {
+      askEventId(bytes, this.#place(i, S.trace), this.#place(i, S.id), words, i * SPAN_WORDS + W.event)
+    }
+    for (let i = 0; i < this.count; i++) {
+      const parent = this.#place(i, S.parent)
+      if (parent < 0 || (parents[i] as number) >= 0) continue
+      askEventId(bytes, this.#place(i, S.trace), parent, words, i * SPAN_WORDS + W.parent)
+    }
+    flushIds(words)
+    for (let i = 0; i < this.count; i++) {
+      const parent = parents[i] as number
+      if (parent >= 0) this.#copy(parent * SPAN_WORDS + W.event, i * SPAN_WORDS + W.parent)
+      askPrint(words, i * SPAN_WORDS + W.event, words, i * SPAN_WORDS + W.print)
+    }
+    flushPrints(words)
+  }
+
+  #copy(from: number, to: number): void {
+    for (let i = 0; i < 4; i++) this.#words[to + i] = this.#words[from + i] as number
   }
 
   #conversation(reading: ByteReading, span: number, at: number): void {
@@ -180,14 +194,25 @@ export class PackedSpans implements PackedUnits {
 
   /** At most one link for each trace, by position, as parsers/otlp/links.ts finds them. */
   #linked(context: FrameContext): ReadonlyMap<number, LinkRow> {
+    const bytes = this.#bytes
     const best = new Map<string, { span: number; named: number }>()
+    let [before, known]: [number, { span: number; named: number } | undefined] = [-1, undefined]
     for (let i = 0; i < this.count; i++) {
       if (this.#isProvisional(i)) continue
       const at = this.#place(i, S.trace)
-      const trace = this.#bytes.toString('latin1', at, at + 16)
-      const known = best.get(trace)
-      if (known === undefined) best.set(trace, { span: i, named: i })
-      else if (this.#isBefore(i, known.span)) {
+      // Spans of one trace stand together.
+      if (before < 0 || !sameBytes(bytes, at, at + 16, bytes, before)) {
+        const trace = bytes.toString('latin1', at, at + 16)
+        known = best.get(trace)
+        before = at
+        if (known === undefined) {
+          known = { span: i, named: i }
+          best.set(trace, known)
+          continue
+        }
+      }
+      if (known === undefined) continue
+      if (this.#isBefore(i, known.span)) {
         // The session stays named as it was first, as long as it is the same conversation.
         if (!this.#isSameConversation(i, known.named)) known.named = i
         known.span = i
@@ -197,8 +222,8 @@ export class PackedSpans implements PackedUnits {
   }
 
   #isProvisional(span: number): boolean {
-    const written = this.#written[span] as Written
-    if ('event' in written) return written.event.provisional === 1
+    const rows = this.#rows[span]
+    if (rows !== undefined) return rows.event.provisional === 1
     return ((this.#readings[span] as ByteReading).plan as Plan).session === null
   }
 
@@ -211,27 +236,41 @@ export class PackedSpans implements PackedUnits {
   #isBefore(a: number, b: number): boolean {
     const [rootA, rootB] = [this.#place(a, S.parent) < 0, this.#place(b, S.parent) < 0]
     if (rootA !== rootB) return rootA
-    const [timeA, timeB] = [this.#timeText(a), this.#timeText(b)]
-    if (timeA !== timeB) return timeA < timeB
+    const order = this.#compareTimes(a, b)
+    if (order !== 0) return order < 0
     const [i, j] = [this.#place(a, S.id), this.#place(b, S.id)]
     return this.#bytes.compare(this.#bytes, j, j + 8, i, i + 8) < 0
   }
 
+  /** Below zero when the first is the earlier one. */
+  #compareTimes(a: number, b: number): number {
+    if (this.#rows[a] === undefined && this.#rows[b] === undefined) {
+      const [first, second] = [this.#timeOf(a), this.#timeOf(b)]
+      return first.ms - second.ms || first.ns - second.ns
+    }
+    const [first, second] = [this.#timeText(a), this.#timeText(b)]
+    return first < second ? -1 : first === second ? 0 : 1
+  }
+
   #timeText(span: number): string {
-    const written = this.#written[span] as Written
-    if ('event' in written) return written.event.ts
+    return this.#rows[span]?.event.ts ?? sqlNanos(this.#timeOf(span))
+  }
+
+  #timeOf(span: number): Instant {
     const reading = this.#readings[span] as ByteReading
-    return sqlNanos(reading.start ?? reading.time(S.endLow) ?? { ms: 0, ns: 0 })
+    return reading.time(reading.placeOfTime) ?? NO_TIME
   }
 
   #link(span: number, named: number, { organization, retention }: FrameContext): LinkRow {
     const at = this.#place(span, S.trace)
-    const hex = this.#bytes.toString('hex', at, at + 16)
     const id = this.#place(span, S.id)
+    for (let i = 0; i < 4; i++) scratch[i] = this.#bytes.readUInt32BE(at + 4 * i)
+    traceConversationWords(this.#bytes, at, scratch, 4)
     return {
-      ...{ organization, retention },
-      trace_id: `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`,
-      provisional_id: conversationIdOf(organization, hex),
+      organization,
+      retention,
+      trace_id: uuidOfWords(scratch, 0),
+      provisional_id: uuidOfWords(scratch, 4),
       conversation_id: uuidOfWords(this.#words, span * SPAN_WORDS + W.conversation),
       session_id: this.#sessionText(named),
       depth: this.#place(span, S.parent) < 0 ? 0 : 1,
@@ -242,8 +281,8 @@ export class PackedSpans implements PackedUnits {
 
   /** The session as its event has it: '' where it is the conversation's own text. */
   #sessionText(span: number): string {
-    const written = this.#written[span] as Written
-    if ('event' in written) return written.event.session_id
+    const rows = this.#rows[span]
+    if (rows !== undefined) return rows.event.session_id
     if (((this.#words[span * SPAN_WORDS + W.flags] as number) & Flag.ownText) !== 0) return ''
     const reading = this.#readings[span] as ByteReading
     return textAt(reading, (reading.plan as Plan).session) ?? ''
@@ -269,39 +308,48 @@ export class PackedSpans implements PackedUnits {
   }
 
   hourOf(unit: number): number {
-    const written = this.#written[unit] as Written
-    if ('event' in written) return hourIn(written.event.ts)
+    const rows = this.#rows[unit]
+    if (rows !== undefined) return hourIn(rows.event.ts)
     return hourAt(instantOf(this.#readings[unit] as ByteReading, this.#shared.context.receivedAtMs).ms)
   }
 
   print(unit: number, into: Uint8Array, at: number): void {
-    setNamespace(this.#shared.context.organization)
-    putFingerprint(this.#words, unit * SPAN_WORDS + W.event, into, at)
+    for (let i = 0; i < 3; i++) {
+      const word = this.#words[unit * SPAN_WORDS + W.print + i] as number
+      for (let k = 0; k < 4; k++) into[at + i * 4 + k] = word >>> (24 - 8 * k)
+    }
   }
 
-  add(unit: number, into: RowCounts): void {
-    const written = this.#written[unit] as Written
-    into.events++
-    if (this.#sessions[unit] !== null) into.sessions++
-    if (this.#links.has(unit)) into.links++
-    if ('event' in written) into.texts += written.texts.length
-    else if (hasTexts(this.#readings[unit] as ByteReading)) into.texts++
+  /** Counts the rows before those of each span. */
+  #countRows(): void {
+    let [sessions, texts, links] = [0, 0, 0]
+    for (let i = 0; i < this.count; i++) {
+      const at = i * SPAN_WORDS
+      this.#words[at + W.sessions] = sessions
+      this.#words[at + W.texts] = texts
+      this.#words[at + W.links] = links
+      if (this.#sessions[i] !== null) sessions++
+      if (this.#links.has(i)) links++
+      const rows = this.#rows[i]
+      if (rows !== undefined) texts += rows.texts.length
+      else if (hasTexts(this.#readings[i] as ByteReading)) texts++
+    }
   }
 
-  write(unit: number, encoder: BlockEncoder, origin: Origin, first: RowCounts, home?: Home): void {
+  write(unit: number, encoder: BlockEncoder, origin: Origin, home?: Home): void {
+    const first = (field: number): number => this.#words[unit * SPAN_WORDS + field] as number
     const session = this.#sessions[unit] ?? null
-    if (session !== null) encoder.add('sessions', session, { ...origin, origin_index: first.sessions })
+    if (session !== null) encoder.add('sessions', session, { ...origin, origin_index: first(W.sessions) })
     const link = this.#links.get(unit)
-    if (link !== undefined) encoder.add('links', link, { ...origin, origin_index: first.links })
-    const written = this.#written[unit] as Written
-    if ('event' in written) {
-      for (const [i, row] of written.texts.entries()) {
-        encoder.add('texts', row, { ...origin, origin_index: first.texts + i })
-      }
-      encoder.add('events', atHome(written.event, home), { ...origin, origin_index: first.events })
+    if (link !== undefined) encoder.add('links', link, { ...origin, origin_index: first(W.links) })
+    const rows = this.#rows[unit]
+    if (rows === undefined) {
+      writeSpan({ reading: this.#readings[unit] as ByteReading, index: unit, home }, this.#shared, encoder, origin)
       return
     }
-    const reading = this.#readings[unit] as ByteReading
-    writeSpan({ reading, finished: written.finished, home }, this.#shared, unit * SPAN_WORDS, encoder, origin, first)
+    for (const [i, row] of rows.texts.entries()) {
+      encoder.add('texts', row, { ...origin, origin_index: first(W.texts) + i })
+    }
+    encoder.add('events', atHome(rows.event, home), { ...origin, origin_index: unit })
   }
 }

@@ -1,4 +1,5 @@
-// A span that is read by its plan: what neighbours look at and decide, without a span as an object. Used again for range after range.
+// A span that is read by its plan: what neighbours look at and decide, and what is found out when it is finished (finish.ts), without a
+// span as an object.
 import type { Span, SpanRecords } from '#proto/otlp/span.ts'
 import { timeOrNull } from '#proto/otlp/span.ts'
 import { fromNanosHalves, type Instant } from '#proto/time.ts'
@@ -7,13 +8,14 @@ import type { Said } from '../parsers/otlp/content.ts'
 import type { Dialect } from '../parsers/otlp/dialect.ts'
 import type { Failure } from '../parsers/otlp/failure.ts'
 import type { SpanKind } from '../parsers/otlp/kinds.ts'
-import type { Counting, Lent, Neighbour } from '../parsers/otlp/reading.ts'
+import { type Counting, type Lents, type Neighbour, NO_LENTS } from '../parsers/otlp/reading.ts'
 import { asDollars, asTokens, type Reported, wholeUsage } from '../parsers/otlp/usage.ts'
-import type { Usage } from '../parsers/rows.ts'
+import { NO_USAGE, type Usage } from '../parsers/rows.ts'
 import { type Attributes, take, taken, valueAt } from './content.ts'
 import { readFailure } from './failing.ts'
+import type { Variant } from './metadata.ts'
 import type { AmountPlan, Plan } from './plan.ts'
-import { S, SPAN_INTS, type SpanTable } from './spans.ts'
+import { S, SPAN_INTS, type SpanNumbers } from './spans.ts'
 
 const NO_BYTES = Buffer.alloc(0)
 const NO_NUMBERS = new Int32Array(0)
@@ -42,15 +44,24 @@ export class ByteReading implements Neighbour, Attributes {
   output: Said | null = null
   counting: Counting = 'none'
   sameAs = ''
-  readonly lent: { input: Lent | null; output: Lent | null } = { input: null, output: null }
+  lent: Lents = NO_LENTS
+  /** What `finish` found. */
+  variant: Variant | null = null
+  usage: Usage = NO_USAGE
+  costBits = 0
+  costNanos = 0
+  /** Remark about the price: key and text; null = none. */
+  note: readonly [key: string, text: string] | null = null
+  /** Why there is no price, as it is counted; '' = there is one, or nothing to be priced. */
+  unpriced = ''
 
   /** Reads the span at `span` of a table by its plan. */
-  read(plan: Plan, table: SpanTable, span: number, bytes: Buffer, records: SpanRecords | null): void {
+  read(plan: Plan, table: SpanNumbers, span: number, bytes: Buffer, records: SpanRecords | null): void {
     this.plan = plan
     this.records = records
     this.bytes = bytes
-    this.data = table.attributes.data
-    this.spans = table.spans.data
+    this.data = table.attributes
+    this.spans = table.spans
     this.row = span * SPAN_INTS
     this.first = this.spans[this.row + S.firstAttribute] as number
     this.kind = plan.kind
@@ -61,10 +72,6 @@ export class ByteReading implements Neighbour, Attributes {
     this.inputPlace = taken
     this.output = take(plan, 'output', this)
     this.outputPlace = taken
-    this.counting = 'none'
-    this.sameAs = ''
-    this.lent.input = null
-    this.lent.output = null
     this.reported = plan.usage === null ? null : this.#reported(plan.usage)
   }
 
@@ -113,6 +120,11 @@ export class ByteReading implements Neighbour, Attributes {
 
   get start(): Instant | null {
     return this.time(S.startLow)
+  }
+
+  /** Which of its times says when it was: the start, or the end of a span without one. */
+  get placeOfTime(): number {
+    return this.start === null ? S.endLow : S.startLow
   }
 
   /** The time whose halves stand at `field`. */

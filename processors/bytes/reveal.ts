@@ -3,35 +3,31 @@ import type { SessionRow } from '#proto/rows.ts'
 import type { FrameContext } from '../outcome.ts'
 import { revealedOf } from '../parsers/otlp/conversation.ts'
 import { valueAt } from './content.ts'
-import { uuidOfWords } from './ids.ts'
+import { uuidOfWords } from './hashes.ts'
 import { hashOf, sameBytes } from './interned.ts'
 import type { Variant } from './metadata.ts'
 import type { IdPlan, Plan } from './plan.ts'
 import type { ByteReading } from './reading.ts'
 import { A, ATTRIBUTE_INTS, Kind, S } from './spans.ts'
 
-/** A span that revealed something, and by which variant. */
-interface Told {
-  readonly reading: ByteReading
-  readonly variant: Variant
-}
-
 /** What was revealed in a body so far; `known` is shared with spans that are read as objects. */
 export class Revelations {
   readonly known = new Set<string>()
-  readonly #told = new Map<number, Told[]>()
+  /** Spans that revealed something, by what tells most of them apart. */
+  readonly #told = new Map<number, ByteReading[]>()
 
   /** The capture that a span carries; null when it reveals nothing, or nothing new. */
-  of(reading: ByteReading, variant: Variant, words: Uint32Array, at: number, context: FrameContext): SessionRow | null {
+  of(reading: ByteReading, words: Uint32Array, at: number, context: FrameContext): SessionRow | null {
     const plan = reading.plan as Plan
+    const variant = reading.variant as Variant
     if (plan.session === null && plan.user === null) return null
     const user = plan.user === null ? 0 : hashAt(reading, plan.user)
     const hash = hashAt(reading, plan.session) ^ Math.imul(user, 31)
     const told = this.#told.get(hash)
-    if (told === undefined) this.#told.set(hash, [{ reading, variant }])
+    if (told === undefined) this.#told.set(hash, [reading])
     else {
-      if (told.some(each => isSame(each, { reading, variant }))) return null
-      told.push({ reading, variant })
+      for (let i = 0; i < told.length; i++) if (isSame(told[i] as ByteReading, reading)) return null
+      told.push(reading)
     }
     const revealed = revealedOf(
       {
@@ -73,14 +69,15 @@ function hashAt({ data, first, bytes, spans, row }: ByteReading, id: IdPlan | nu
 }
 
 /** True when both reveal the same. False where that is only unlikely: then the whole revelation is compared. */
-function isSame(a: Told, b: Told): boolean {
-  const [planA, planB] = [a.reading.plan as Plan, b.reading.plan as Plan]
-  if (a.variant.reveals !== b.variant.reveals) return false
+function isSame(a: ByteReading, b: ByteReading): boolean {
+  const [planA, planB] = [a.plan as Plan, b.plan as Plan]
+  const [variantA, variantB] = [a.variant as Variant, b.variant as Variant]
+  if (variantA.reveals !== variantB.reveals) return false
   if (planA.session === null && planB.session === null) {
-    if (traceText(a.reading) !== traceText(b.reading)) return false
-  } else if (!isSameId(a.reading, planA.session, b.reading, planB.session)) return false
-  if (!isSameId(a.reading, planA.user, b.reading, planB.user)) return false
-  return a.variant !== b.variant || hasSameAttributes(a, b, planA)
+    if (traceText(a) !== traceText(b)) return false
+  } else if (!isSameId(a, planA.session, b, planB.session)) return false
+  if (!isSameId(a, planA.user, b, planB.user)) return false
+  return variantA !== variantB || hasSameAttributes(a, b, planA, variantA)
 }
 
 function isSameId(a: ByteReading, idA: IdPlan | null, b: ByteReading, idB: IdPlan | null): boolean {
@@ -89,11 +86,8 @@ function isSameId(a: ByteReading, idA: IdPlan | null, b: ByteReading, idB: IdPla
   return isSameValue(a, idA.at, b, idB.at)
 }
 
-function hasSameAttributes(a: Told, b: Told, plan: Plan): boolean {
-  return (
-    plan.traits.every(i => isSameValue(a.reading, i, b.reading, i)) &&
-    a.variant.attached.every(([i]) => isSameValue(a.reading, i, b.reading, i))
-  )
+function hasSameAttributes(a: ByteReading, b: ByteReading, { traits }: Plan, { attached }: Variant): boolean {
+  return traits.every(i => isSameValue(a, i, b, i)) && attached.every(([i]) => isSameValue(a, i, b, i))
 }
 
 function isSameValue(a: ByteReading, i: number, b: ByteReading, j: number): boolean {

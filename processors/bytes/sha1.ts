@@ -1,4 +1,5 @@
-// SHA-1 of short messages -> five 32-bit words, without a call into the runtime or a text in hex: a span needs three of them.
+// SHA-1 of short messages -> five 32-bit words, without a call into the runtime or a text in hex. Those that come in numbers are
+// hashed by fours (hashes.ts).
 // Its ids stand in blocks that are compared with those of node:crypto in pack.test.ts.
 
 /** The message to hash is written here, from its beginning. Precondition of `sha1`: it leaves 72 bytes for the padding. */

@@ -47,7 +47,7 @@ class Ints {
   data = new Int32Array(4096)
   length = 0
 
-  /** Room for `count` more, zeroed; returns where they begin. */
+  /** Room for `count` more, zeroed (a loop: they are few); returns where they begin. */
   take(count: number): number {
     const at = this.length
     this.length = at + count
@@ -55,7 +55,10 @@ class Ints {
       const larger = new Int32Array(Math.max(this.length, this.data.length * 2))
       larger.set(this.data.subarray(0, at))
       this.data = larger
-    } else this.data.fill(0, at, this.length)
+    } else {
+      const { data, length } = this
+      for (let i = at; i < length; i++) data[i] = 0
+    }
     return at
   }
 
@@ -71,7 +74,14 @@ export interface Holders {
   readonly scope: (bytes: Buffer, from: number, to: number) => number
 }
 
-/** The spans of many bodies. */
+/** The numbers of the spans of a body, in arrays of their own. */
+export interface SpanNumbers {
+  readonly count: number
+  readonly spans: Int32Array
+  readonly attributes: Int32Array
+}
+
+/** Reads bodies, one after the other, into arrays that are used again. */
 export class SpanTable {
   readonly spans = new Ints()
   readonly attributes = new Ints()
@@ -80,18 +90,20 @@ export class SpanTable {
   #low = 0
   #high = 0
 
-  get count(): number {
-    return this.spans.length / SPAN_INTS
+  /** What was read last. */
+  numbers(): SpanNumbers {
+    const { spans, attributes } = this
+    return {
+      count: spans.length / SPAN_INTS,
+      spans: spans.data.slice(0, spans.length),
+      attributes: attributes.data.slice(0, attributes.length),
+    }
   }
 
-  clear(): void {
+  /** Reads the spans of a body, without the rejected ones; false when the body has a form that is left to others. */
+  read(bytes: Buffer, holders: Holders): boolean {
     this.spans.clear()
     this.attributes.clear()
-    this.#bytes = Buffer.alloc(0)
-  }
-
-  /** Adds the spans of a body, without the rejected ones; false when the body has a form that is left to others. */
-  read(bytes: Buffer, holders: Holders): boolean {
     this.#bytes = bytes
     this.#at = 0
     const end = bytes.length

@@ -12,9 +12,9 @@ import { recordRemarks } from '../parsers/otlp/span-metadata.ts'
 import { MASK, maskText } from '../parsers/secrets.ts'
 import { cutBytes, cutUnits, wellFormed } from '../parsers/text.ts'
 import { type Attributes, Excerpt, valueAt } from './content.ts'
-import { type Finished, structureAt } from './finish.ts'
+import { structureAt } from './finish.ts'
 import { putUuid } from './ids.ts'
-import type { Step } from './metadata.ts'
+import type { FixedTexts, Step, Variant } from './metadata.ts'
 import type { IdPlan, Plan } from './plan.ts'
 import type { ByteReading } from './reading.ts'
 import { A, ATTRIBUTE_INTS, Kind, S } from './spans.ts'
@@ -24,8 +24,12 @@ type EventsColumns = TableSets['events']
 type TextsColumns = TableSets['texts']
 
 /** Where the words of a span's ids stand, and what else was found out about it. */
-export const W = { conversation: 0, event: 4, parent: 8, flags: 12 } as const
-export const SPAN_WORDS = 13
+export const W = {
+  ...{ conversation: 0, event: 4, parent: 8, print: 12, flags: 15 },
+  /** Rows of the spans before it, by table. */
+  ...{ sessions: 16, texts: 17, links: 18 },
+} as const
+export const SPAN_WORDS = 19
 /** Bits of the flags: the session's id is its conversation's own text. */
 export const Flag = { ownText: 1 } as const
 
@@ -47,16 +51,15 @@ const time = { low: 0, high: 0, month: 0 }
 let monthDay = Number.NaN
 let dayMonth = 0
 
-function timeOf({ spans, row, start }: ByteReading): void {
-  const at = start === null ? S.endLow : S.startLow
-  time.low = spans[row + at] as number
-  time.high = spans[row + at + 1] as number
+function timeOf({ spans, row, placeOfTime }: ByteReading): void {
+  time.low = spans[row + placeOfTime] as number
+  time.high = spans[row + placeOfTime + 1] as number
 }
 
-/** A span, and where it belongs when that is not what it says. */
+/** A span, its position in its body, and where it belongs when that is not what it says. */
 interface SpanToWrite {
   readonly reading: ByteReading
-  readonly finished: Finished
+  readonly index: number
   readonly home: Home | undefined
 }
 
@@ -66,13 +69,12 @@ export const instantOf = (reading: ByteReading, receivedAtMs: number): Instant =
 
 /** Adds the event of a span, and its texts when it has any. */
 export function writeSpan(
-  { reading, finished, home }: SpanToWrite,
+  { reading, index, home }: SpanToWrite,
   shared: Shared,
-  at: number,
   encoder: BlockEncoder,
   origin: Origin,
-  first: { readonly texts: number; readonly events: number },
 ): void {
+  const at = index * SPAN_WORDS
   const { retention, receivedAtMs } = shared.context
   const instant = instantOf(reading, receivedAtMs)
   const day = Math.floor(instant.ms / 86_400_000)
@@ -82,15 +84,15 @@ export function writeSpan(
   }
   timeOf(reading)
   if (hasTexts(reading)) {
-    origin.origin_index = first.texts
+    origin.origin_index = shared.words[at + W.texts] as number
     writeTexts(encoder.row('texts', retention, dayMonth), reading, shared, at, origin)
   }
-  origin.origin_index = first.events
+  origin.origin_index = index
   const c = encoder.row('events', retention, dayMonth)
   writeConversation(c, reading, shared, at, home)
   writeIdentity(c, reading, shared, at)
-  writeContent(c, reading, finished, shared)
-  writeMetadata(c, reading, finished)
+  writeContent(c, reading, shared)
+  writeMetadata(c, reading)
   addOrigin(c, origin)
   c.move_id.addWords(0, 0, 0, 0)
   c.version.add(versionOf(home === undefined ? OTLP : OTLP_AT_HOME, origin))
@@ -119,9 +121,9 @@ function addOrigin(c: TextsColumns | EventsColumns, origin: Origin): void {
 
 function writeTexts(c: TextsColumns, reading: ByteReading, shared: Shared, at: number, origin: Origin): void {
   const { words, organization, context } = shared
-  c.organization.addWords(...four(organization, 0))
+  c.organization.addFrom(organization, 0)
   addId(c.group_id, reading, S.trace)
-  c.event_id.addWords(...four(words, at + W.event))
+  c.event_id.addFrom(words, at + W.event)
   c.ts.push(time.low, time.high)
   addText(c.input, reading.input)
   addText(c.output, reading.output)
@@ -129,21 +131,15 @@ function writeTexts(c: TextsColumns, reading: ByteReading, shared: Shared, at: n
   addOrigin(c, origin)
 }
 
-type Four = [a: number, b: number, c: number, d: number]
-
-function four(words: Uint32Array, at: number): Four {
-  return [words[at] as number, words[at + 1] as number, words[at + 2] as number, words[at + 3] as number]
-}
-
 /** The trace id as a uuid. */
 function addId(column: EventsColumns['trace_id'], { bytes, spans, row }: ByteReading, field: number): void {
   const at = spans[row + field] as number
-  column.addWords(wordAt(bytes, at), wordAt(bytes, at + 4), wordAt(bytes, at + 8), wordAt(bytes, at + 12))
+  column.addBytes(bytes, at)
 }
 
 function wordAt(bytes: Uint8Array, at: number): number {
-  const [a, b, c, d] = [bytes[at] as number, bytes[at + 1] as number, bytes[at + 2] as number, bytes[at + 3] as number]
-  return ((a << 24) | (b << 16) | (c << 8) | d) >>> 0
+  const high = ((bytes[at] as number) << 24) | ((bytes[at + 1] as number) << 16)
+  return (high | ((bytes[at + 2] as number) << 8) | (bytes[at + 3] as number)) >>> 0
 }
 
 function addText(column: TextColumn, said: Said | null): void {
@@ -163,14 +159,14 @@ function writeConversation(
 ): void {
   if (home !== undefined) {
     putUuid(home.conversation_id, homeWords, 0)
-    c.conversation_id.addWords(...four(homeWords, 0))
+    c.conversation_id.addFrom(homeWords, 0)
     c.session_id.add(home.session_id)
     c.provisional.add(0)
     return
   }
   const { bytes, spans, row } = reading
   const { session } = reading.plan as Plan
-  c.conversation_id.addWords(...four(words, at + W.conversation))
+  c.conversation_id.addFrom(words, at + W.conversation)
   if (((words[at + W.flags] as number) & Flag.ownText) !== 0) c.session_id.add('')
   else if (session === null) addHex(c.session_id, bytes, spans[row + S.trace] as number)
   else addIdText(c.session_id, reading, session)
@@ -181,9 +177,9 @@ function writeIdentity(c: EventsColumns, reading: ByteReading, shared: Shared, a
   const { words, organization } = shared
   const { bytes, spans, row, failure } = reading
   const plan = reading.plan as Plan
-  c.organization.addWords(...four(organization, 0))
-  c.event_id.addWords(...four(words, at + W.event))
-  c.parent_id.addWords(...four(words, at + W.parent))
+  c.organization.addFrom(organization, 0)
+  c.event_id.addFrom(words, at + W.event)
+  c.parent_id.addFrom(words, at + W.parent)
   addId(c.trace_id, reading, S.trace)
   addSpanId(c.span_id, bytes, spans[row + S.id] as number)
   addSpanId(c.parent_span_id, bytes, spans[row + S.parent] as number)
@@ -233,9 +229,8 @@ function addSpanId(column: EventsColumns['span_id'], bytes: Uint8Array, at: numb
 
 // ---- content -----------------------------------------------------------------------------------------------------------
 
-function writeContent(c: EventsColumns, reading: ByteReading, finished: Finished, shared: Shared): void {
-  const { usage, costNanos } = finished
-  const { input, output } = reading
+function writeContent(c: EventsColumns, reading: ByteReading, shared: Shared): void {
+  const { usage, costNanos, input, output } = reading
   c.input_tokens.add(usage.inputTokens ?? 0)
   c.output_tokens.add(usage.outputTokens ?? 0)
   c.cache_read_tokens.add(usage.cacheReadTokens ?? 0)
@@ -250,7 +245,7 @@ function writeContent(c: EventsColumns, reading: ByteReading, finished: Finished
       (usage.cacheReadTokens === null ? 0 : Present.cacheReadTokens) |
       (usage.cacheWriteTokens === null ? 0 : Present.cacheWriteTokens) |
       (usage.reasoningTokens === null ? 0 : Present.reasoningTokens) |
-      finished.costBits,
+      reading.costBits,
   )
   c.input_bytes.add(addPreview(c.input_preview, input))
   c.output_bytes.add(addPreview(c.output_preview, output))
@@ -288,17 +283,16 @@ function addPreview(column: TextColumn, said: Said | null): number {
 
 // ---- metadata ----------------------------------------------------------------------------------------------------------
 
-function writeMetadata(c: EventsColumns, reading: ByteReading, { variant, note }: Finished): void {
+function writeMetadata(c: EventsColumns, reading: ByteReading): void {
   const { metadata } = c
   const { values } = metadata
-  const { lent, sameAs, counting, records } = reading
-  for (const step of variant.entries) {
-    metadata.keys.add(step.name)
-    addEntry(values, reading, step)
-  }
-  for (const { name, text } of variant.before) {
-    metadata.keys.add(name)
-    values.add(text)
+  const { lent, sameAs, counting, records, note } = reading
+  const { keys, pieces, after } = reading.variant as Variant
+  metadata.keys.addRun(keys)
+  for (let i = 0; i < pieces.length; i++) {
+    const piece = pieces[i] as Step | FixedTexts
+    if ('encoded' in piece) values.addEncoded(piece.encoded, piece.count)
+    else addEntry(values, reading, piece)
   }
   if (records !== null && records.traceState !== '') addRemark(c, 'trace_state', records.traceState)
   if (counting !== 'none' && counting !== 'counted') addRemark(c, 'usage', counting)
@@ -306,9 +300,9 @@ function writeMetadata(c: EventsColumns, reading: ByteReading, { variant, note }
   if (lent.output !== null) addRemark(c, 'output_of', lent.output.spanId)
   if (sameAs !== '') addRemark(c, 'same_call_as', sameAs)
   if (records !== null) for (const [key, text] of recordRemarks(records)) addRemark(c, key, text)
-  for (const { name, text } of variant.after) {
-    metadata.keys.add(name)
-    values.add(text)
+  if (after !== null) {
+    metadata.keys.addRun(after.keys)
+    values.addEncoded(after.texts.encoded, after.texts.count)
   }
   if (note !== null) addRemark(c, note[0], note[1])
   metadata.endRow()
@@ -320,9 +314,8 @@ function addRemark({ metadata }: EventsColumns, key: string, text: string): void
 }
 
 /** Adds the text of an entry as it is stored: masked where it is a secret. */
-function addEntry(values: TextColumn, reading: ByteReading, { name, at, side, text, secret }: Step): void {
+function addEntry(values: TextColumn, reading: ByteReading, { name, at, side, secret }: Step): void {
   if (side !== null) addStructure(values, reading, side, secret)
-  else if (at < 0) values.add(text)
   else {
     const row = (reading.first + at) * ATTRIBUTE_INTS
     const x = reading.data[row + A.x] as number

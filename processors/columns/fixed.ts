@@ -235,6 +235,11 @@ export class UuidColumn implements Column {
     this.#push(a, b, c, d)
   }
 
+  /** The same from four words at `at`. */
+  addFrom(from: Uint32Array, at: number): void {
+    this.#push(from[at] as number, from[at + 1] as number, from[at + 2] as number, from[at + 3] as number)
+  }
+
   #push(a: number, b: number, c: number, d: number): void {
     const words = this.#words
     words.reserve(4)

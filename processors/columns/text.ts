@@ -55,6 +55,15 @@ export class TextColumn implements Column {
     bytes.length = at + size
   }
 
+  /** Adds `count` texts at once, written as they stand in a column (see `encodedTexts`); `lastAt` stays what it was. */
+  addEncoded(texts: Uint8Array, count: number): void {
+    const bytes = this.#bytes
+    bytes.reserve(texts.length)
+    copyBytes(texts, 0, texts.length, bytes.data, bytes.length)
+    bytes.length += texts.length
+    this.#rows += count
+  }
+
   /** Adds the text of a JSON string from the bytes between its quotes, which hold escapes. Precondition: a scanner passed over them. */
   addJson(from: Buffer, start: number, end: number): void {
     const bytes = this.#bytes
@@ -106,6 +115,13 @@ export class TextColumn implements Column {
   }
 }
 
+/** Texts as they stand in a column, for `addEncoded`. */
+export function encodedTexts(texts: readonly string[]): Uint8Array {
+  const column = new TextColumn()
+  for (const text of texts) column.add(text)
+  return Uint8Array.from(column.data.subarray(0, column.end))
+}
+
 /** Writes a short text with its length; false when a character is not ASCII. */
 function writeAscii(data: Uint8Array, at: number, text: string): boolean {
   const { length } = text
@@ -122,6 +138,19 @@ function writeAscii(data: Uint8Array, at: number, text: string): boolean {
 const SHARED_DICTIONARIES = 1
 const OWN_KEYS = 0x600
 
+/** Words that are added together again and again, and their indexes in the column that took them last. */
+export class WordRun {
+  readonly words: readonly string[]
+  readonly indexes: Uint32Array
+  column: DictionaryColumn | null = null
+  edition = -1
+
+  constructor(words: readonly string[]) {
+    this.words = words
+    this.indexes = new Uint32Array(words.length)
+  }
+}
+
 /** Texts that are often the same: a dictionary in the order of first use, and an index a row. */
 export class DictionaryColumn implements Column {
   readonly type = 'LowCardinality(String)'
@@ -131,6 +160,8 @@ export class DictionaryColumn implements Column {
   readonly #seen = new SeenBytes()
   #last = ''
   #lastIndex = -1
+  /** Another one for every dictionary. */
+  #edition = 0
 
   get rows(): number {
     return this.#indexes.length
@@ -155,6 +186,24 @@ export class DictionaryColumn implements Column {
     }
     this.#indexes.reserve(1)
     this.#indexes.data[this.#indexes.length++] = index
+  }
+
+  /** Adds the words of a run: the same as `add` of each. */
+  addRun(run: WordRun): void {
+    const { words, indexes } = run
+    if (run.column !== this || run.edition !== this.#edition) {
+      for (let i = 0; i < words.length; i++) {
+        const word = words[i] as string
+        indexes[i] = this.#known.get(word) ?? this.#learn(word)
+      }
+      run.column = this
+      run.edition = this.#edition
+    }
+    const to = this.#indexes
+    to.reserve(indexes.length)
+    const { data, length } = to
+    for (let i = 0; i < indexes.length; i++) data[length + i] = indexes[i] as number
+    to.length = length + indexes.length
   }
 
   #learn(text: string): number {
@@ -223,5 +272,6 @@ export class DictionaryColumn implements Column {
     this.#seen.clear()
     this.#last = ''
     this.#lastIndex = -1
+    this.#edition++
   }
 }

@@ -1,10 +1,10 @@
-// scan.wat -> scan-wasm.ts, protobuf.wat -> protobuf-wasm.ts: `node proto/scan/assemble.ts` after a change of the former; a test fails
+// scan.wat -> scan-wasm.ts, and so the others of MODULES: `node proto/scan/assemble.ts` after a change of the former; a test fails
 // when the two differ. Knows as much of the WebAssembly text format as these files use: folded instructions, named locals and labels,
 // one module.
 import { readFileSync, writeFileSync } from 'node:fs'
 
 /** The texts, by the name they have without `.wat`. */
-export const MODULES = ['scan', 'protobuf'] as const
+export const MODULES = ['scan', 'protobuf', 'sha1'] as const
 
 type Node = string | readonly Node[]
 
@@ -38,11 +38,15 @@ const PLAIN: Readonly<Record<string, readonly number[]>> = {
   'v128.any_true': [0xfd, 0x53],
   'i8x16.all_true': [0xfd, 0x63],
   'i8x16.bitmask': [0xfd, 0x64],
+  'v128.bitselect': [0xfd, 0x52],
   'i8x16.shl': [0xfd, 0x6b],
   'i8x16.shr_u': [0xfd, 0x6d],
   'i8x16.add': [0xfd, 0x6e],
   'i8x16.sub': [0xfd, 0x71],
   'i8x16.sub_sat_u': [0xfd, 0x73],
+  'i32x4.shl': [0xfd, 0xab, 0x01],
+  'i32x4.shr_u': [0xfd, 0xad, 0x01],
+  'i32x4.add': [0xfd, 0xae, 0x01],
 }
 /** Instructions with an offset into the memory. */
 const MEMORY: Readonly<Record<string, readonly number[]>> = {

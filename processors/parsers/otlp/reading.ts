@@ -19,6 +19,14 @@ export interface Lent {
   readonly agent: boolean
 }
 
+/** Texts that came from a span below, by side. */
+export interface Lents {
+  readonly input: Lent | null
+  readonly output: Lent | null
+}
+
+export const NO_LENTS: Lents = { input: null, output: null }
+
 /** What neighbours look at in a span, and what they decide about it. */
 export interface Neighbour {
   readonly facts: Pick<Facts, 'dialects' | 'has' | 'text'> & { readonly span: Pick<Span, 'name' | 'spanId' | 'start'> }
@@ -30,8 +38,7 @@ export interface Neighbour {
   input: Said | null
   output: Said | null
   counting: Counting
-  /** Texts that came from a span below, by side. */
-  readonly lent: { input: Lent | null; output: Lent | null }
+  lent: Lents
   /** The span that stands for the same call of a tool or a model, in hex; '' when this one does. */
   sameAs: string
 }
@@ -47,7 +54,7 @@ export function lend(to: Neighbour, side: 'input' | 'output', from: Neighbour, a
   const said = from[side]
   if (said === null) return
   const { spanId } = from.facts.span
-  to.lent[side] = { said, spanId, agent }
+  to.lent = { ...to.lent, [side]: { said, spanId, agent } }
   const own = to[side]
   const structure = own === null ? null : (own.structure ?? { key: own.from, json: own.text })
   const origin = `${said.from} of span ${spanId}`

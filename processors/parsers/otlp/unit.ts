@@ -14,7 +14,7 @@ import { type Considered, Facts } from './facts.ts'
 import { failureOf } from './failure.ts'
 import { kindOf } from './kinds.ts'
 import { modelOf, providerOf } from './model.ts'
-import type { SpanReading } from './reading.ts'
+import { NO_LENTS, type SpanReading } from './reading.ts'
 import { type Kept, nanosText, spanMetadata } from './span-metadata.ts'
 import { reportedBy, useReported } from './usage.ts'
 
@@ -41,7 +41,7 @@ export function readSpan(span: Span, context: FrameContext, considered: Consider
     input: contentOf(facts, kind.kind, 'input'),
     output: contentOf(facts, kind.kind, 'output'),
     counting: 'none',
-    lent: { input: null, output: null },
+    lent: NO_LENTS,
     sameAs: '',
   }
 }
