@@ -2,7 +2,7 @@
 // rows of this partition may have to go home. Up to where it has looked stands in a key, written by compare-and-set; looking twice
 // does no harm, and so a move that was cut short is found by looking again.
 import { randomUUID } from 'node:crypto'
-import { movesKeyOf } from '#proto/streams.ts'
+import { BLOCKS_STREAM, movesKeyOf } from '#proto/streams.ts'
 import type { BlockRecord } from './blocks.ts'
 import { capturedOf, copyCaptures, dropCaptures } from './captures.ts'
 import type { PartitionContext } from './context.ts'
@@ -39,9 +39,9 @@ export interface MoverState {
   readonly at: number
   /**
    * A move is under way, so that what rewrites rows from elsewhere waits. With pairs, of a build that staged them: they stand whole in
-   * `corrections`, and may be in `events` in part.
+   * `corrections`, and may be in `events` in part. `through`: the last record that its round looks at; builds before did not say.
    */
-  readonly move: { readonly id: string; readonly pairs: number } | null
+  readonly move: { readonly id: string; readonly pairs: number; readonly through?: number } | null
 }
 
 /** Between two rounds as long as the last one took, up to this: what is revealed meanwhile moves together. */
@@ -68,6 +68,8 @@ export class Mover {
   #state: MoverState
   #revision = 0
   #told = 0
+  /** Up to this record an owner before may have brought rows home and left behind what was captured with them. */
+  #doubtful = 0
 
   constructor(context: PartitionContext, fence: Fence) {
     this.#context = context
@@ -129,19 +131,23 @@ export class Mover {
 
   /** True when there was something to look for. */
   async #look(round: readonly PlacedRecord[]): Promise<boolean> {
-    const { settling, signal } = this.#context
+    const { settling } = this.#context
+    const [first, last] = [round[0] as PlacedRecord, round.at(-1) as PlacedRecord]
     const touched = this.#touchedBy(round)
     if (Object.values(touched).every(positions => positions.length === 0)) return false
     const traces = await this.#insist(() => this.#timed('links', () => linkedTraces(settling.store, touched)))
-    if (traces.length > 0) await this.#write({ ...this.#state, move: { id: randomUUID(), pairs: 0 } })
+    const through = Math.max(last.position, this.#doubtful)
+    if (traces.length > 0) await this.#write({ ...this.#state, move: { id: randomUUID(), pairs: 0, through } })
+    const doubtful = first.position <= this.#doubtful
     for (const some of slicesOf(traces)) {
       const { recent, older } = await this.#insist(() => this.#timed('older', () => this.#split(some)))
       const captured = recent.flatMap(({ trace, begin }) => (begin.captured ? [trace] : []))
-      let capturing: (() => Promise<void>) | undefined = () => this.#captures(some, { captured, older })
+      const asked = doubtful ? some : older
+      let capturing: (() => Promise<void>) | undefined = () => this.#captures(some, { captured, asked })
       for (const part of [...slicesBySequence(recent), { traces: older, from: 0, spans: Number.POSITIVE_INFINITY }]) {
         // Others may take rows of this partition back between two moves.
         for (let more = part.traces.length > 0; more; ) {
-          if (signal.aborted) return true
+          this.#check()
           more = await this.#insist(() => this.#alone(() => together(this.#home(part), capturing?.())))
           capturing = undefined
         }
@@ -207,17 +213,20 @@ export class Mover {
     return this.#move({ ...slice, ...standing, few: spans <= MOVE_ROWS })
   }
 
-  /** Lets homes know what was captured under stand-ins: of what this owner has read it knows where that was. */
+  /**
+   * Lets homes know what was captured under stand-ins: of what this owner has read it knows where that was, of `asked` the store has to
+   * say.
+   */
   async #captures(
     traces: readonly LinkedTrace[],
-    { captured, older }: { readonly captured: readonly LinkedTrace[]; readonly older: readonly LinkedTrace[] },
+    { captured, asked }: { readonly captured: readonly LinkedTrace[]; readonly asked: readonly LinkedTrace[] },
   ): Promise<void> {
     const { partition, settling, cursor } = this.#context
     const { store } = settling
     const slice: Slice = { partition, traces, settled: settledCondition(cursor.value), from: 0 }
     await this.#timed('captures', async () => {
-      const others = await capturedOf(store, { ...slice, traces: older })
-      await copyCaptures(store, { ...slice, traces: [...captured, ...others] })
+      const others = await capturedOf(store, { ...slice, traces: asked })
+      await copyCaptures(store, { ...slice, traces: [...new Set([...captured, ...others])] })
     })
     await this.#timed('drop', () => dropCaptures(store, slice))
   }
@@ -247,10 +256,12 @@ export class Mover {
     return rows >= moveRows
   }
 
-  /** Copies the move that is found, if a build before has staged it, until nothing of it is left, and says so. */
+  /** Copies the move that is found, if a build before has staged it, until nothing of it is left; it ends with its round. */
   async #finish(): Promise<void> {
-    const { move } = this.#state
+    const { move, at } = this.#state
     if (!move) return
+    const after = at < this.#doubtful ? { ...move, pairs: 0 } : null
+    if (move.pairs === 0 && after !== null) return
     const { partition, settling, signal, log, shared } = this.#context
     const { store, lease } = settling
     while ((await this.#timed('left', () => leftOf(store, partition, move.id))) > 0) {
@@ -263,7 +274,7 @@ export class Mover {
         throw error
       })
     }
-    await this.#write({ ...this.#state, move: null })
+    await this.#write({ ...this.#state, move: after })
     shared.metrics.moved.inc(move.pairs)
     if (move.pairs > 0)
       log.info({ move: move.id, rows: move.pairs }, 'a move that a build before has staged is finished')
@@ -278,11 +289,17 @@ export class Mover {
     this.#revision = entry?.revision ?? 0
     const found = entry?.operation === 'PUT' ? entry.json<MoverState>() : this.#state
     await this.#write({ ...found, owner: `${cursor.value.owner}/${cursor.value.epoch}` })
+    if (found.move === null) return
+    const { state } = await insist(streamOutage, signal, async () =>
+      (await shared.js.streams.get(BLOCKS_STREAM)).info(),
+    )
+    this.#doubtful = Math.min(found.move.through ?? state.last_seq, state.last_seq)
   }
 
   async #pass(at: number, tell: boolean): Promise<void> {
-    this.#state = { ...this.#state, at, move: null }
-    if (tell || at - this.#told >= TELL_RECORDS) await this.#write(this.#state)
+    const moving = this.#state.move !== null
+    this.#state = { ...this.#state, at, move: at < this.#doubtful ? this.#state.move : null }
+    if (tell || moving || at - this.#told >= TELL_RECORDS) await this.#write(this.#state)
   }
 
   async #write(state: MoverState): Promise<void> {

@@ -154,6 +154,13 @@ function scenario(trace: number): { readonly first: TestSpan[]; readonly second:
   return { first, second: [{ trace, span: 1, session }], home: conversationOf(session) }
 }
 
+const usersOf = async (store: Store, conversation: string): Promise<string[]> => {
+  const parameters = { conversation }
+  const sql =
+    "SELECT DISTINCT user_id AS user FROM sessions WHERE conversation_id = {conversation:UUID} AND user_id != ''"
+  return (await store.read<{ user: string }>(sql, { parameters })).map(({ user }) => user)
+}
+
 t.test('answers that are lost and statements that did nothing: every step is looked at', async t => {
   const bench = await createBench(t)
   let fault: Fault = send => send()
@@ -209,6 +216,8 @@ t.test('an owner that vanishes at any step leaves what the next one completes', 
       const next = await own(t, bench)
       t.comment(`${step}, ${arrives ? 'done' : 'not done'}`)
       await shows(t, bench, homes, false)
+      // Rows that went home and were folded say nothing any more of what was captured with them.
+      await eventually('the user went along', async () => (await usersOf(bench.db.store, home)).join() === 'ada')
       await next.stop()
     }
   }
