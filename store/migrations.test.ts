@@ -113,6 +113,39 @@ t.test('a move through corrections leaves every projection exact, before and aft
   t.match(rows, { n: '300', low: 1 }, 'the merge folded every reversal')
 })
 
+t.test('words whose lists were written before and after they were packed are found, apart and merged', async t => {
+  const holding = async (word: string): Promise<number> => {
+    const [row] = await store.read<{ n: string }>(
+      `SELECT count() AS n FROM texts WHERE lowerUTF8(concat(input, '\\n', output)) LIKE '%${word}%'`,
+      { settings: { force_data_skipping_indices: 'words' } },
+    )
+    return Number(row?.n)
+  }
+  // Lists of so many rows are not kept within the dictionary.
+  const insert = (from: number): Promise<void> =>
+    store.command(`
+      INSERT INTO texts (organization, group_id, event_id, ts, input, output)
+      SELECT toUUID('00000000-0000-4000-8000-000000000001'), generateUUIDv4(1), generateUUIDv4(2), toDateTime64('2026-06-15 12:00:00', 9, 'UTC'),
+        if(number % 2 = 0, 'Even', 'odd'), concat('number', toString(number))
+      FROM numbers(${from}, 2000)`)
+  const found = async () => [
+    await holding('even'),
+    await holding('odd'),
+    await holding('number3999'),
+    await holding('none'),
+  ]
+  await store.command('SYSTEM STOP MERGES texts')
+  await store.command(`ALTER TABLE texts MODIFY SETTING text_index_posting_list_codec = 'none'`)
+  await insert(0)
+  t.strictSame(await found(), [1000, 1000, 0, 0])
+  await store.command(`ALTER TABLE texts MODIFY SETTING text_index_posting_list_codec = 'bitpacking'`)
+  await insert(2000)
+  t.strictSame(await found(), [2000, 2000, 1, 0])
+  await store.command('SYSTEM START MERGES texts')
+  await store.command('OPTIMIZE TABLE texts FINAL')
+  t.strictSame(await found(), [2000, 2000, 1, 0])
+})
+
 t.test('a second migration applies nothing, and an edited one stops the start', async t => {
   t.strictSame(await migrate({ url, database, application: 'test' }), [])
   await store.command(
