@@ -19,6 +19,15 @@ const BUNDLED = [
   ...['@nats-io/jetstream', '@nats-io/kv', '@nats-io/transport-node'],
 ]
 
+/**
+ * Bundled by itself into a folder of this name: by it tap knows frames of its own in a stack, which are not shown. Every file starts with
+ * its 300 modules.
+ */
+const TAP_FOLDER = 'node_modules/@tapjs'
+
+/** Asked for by tap, for printing elements of React, which there are none of; it brings React along. */
+const UNUSED = 'node_modules/react-element-to-jsx-string'
+
 /** Modules from CommonJS ask for parts of Node in their own way. */
 const BANNER = `import { createRequire as makeRequire } from 'node:module'; const require = makeRequire(import.meta.url);`
 
@@ -56,8 +65,17 @@ async function bundleInto(folder: string): Promise<void> {
   }
   const names = await Promise.all(BUNDLED.map(entryOf))
   const files = names.map(([, file]) => join(entries, `${file}.mjs`))
+  const tap = join(entries, 'tap.mjs')
+  // Not imported here: it begins a test where it is.
+  await writeFile(tap, "export * from 'tap'\nexport { default } from 'tap'\n")
   await promisify(execFile)(ESBUILD, [...files, `--outdir=${folder}`, ...FORM])
-  const found = Object.fromEntries(names.map(([name, file]) => [name, `${file}.mjs`]))
+  await promisify(execFile)(ESBUILD, [tap, `--outdir=${join(folder, TAP_FOLDER)}`, ...FORM])
+  await mkdir(join(folder, UNUSED))
+  await writeFile(join(folder, UNUSED, 'index.js'), 'exports.default = String\n')
+  const found = Object.fromEntries([
+    ...names.map(([name, file]) => [name, `${file}.mjs`]),
+    ['tap', `${TAP_FOLDER}/tap.mjs`],
+  ])
   await writeFile(join(folder, 'bundled.json'), JSON.stringify(found))
 }
 
