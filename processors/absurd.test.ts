@@ -11,9 +11,22 @@ import { eventually, startPart } from '#test/rig.ts'
 import { scaled } from '#test/scale.ts'
 import type { BlockRecord } from './blocks.ts'
 import type { Bench } from './fixture.ts'
-import { allEqual, countsOf, createBench, envelopeOf, log, organization, own, publish, someEvents } from './fixture.ts'
+import {
+  allEqual,
+  countsOf,
+  createBench,
+  envelopeOf,
+  log,
+  organization,
+  own,
+  poolOf,
+  publish,
+  someEvents,
+} from './fixture.ts'
 import { createPool } from './pool.ts'
 import { type Cursor, INTENTS_MAX } from './protocol.ts'
+
+const pool = poolOf(t)
 
 const DAY_MS = 86_400_000
 const MiB = 1024 * 1024
@@ -23,7 +36,7 @@ async function cursorOf(bench: Bench): Promise<Cursor | undefined> {
 }
 
 t.test('many thousands of organizations in one block', async t => {
-  const bench = await createBench(t)
+  const bench = await createBench(t, { pool })
   const [messages, each] = [5, scaled({ sample: 1_000, full: 20_000 })]
   for (let m = 0; m < messages; m++) {
     const writer = new EnvelopeWriter(16 * MiB)
@@ -34,9 +47,9 @@ t.test('many thousands of organizations in one block', async t => {
     await publish(bench, writer.finish().slice())
   }
   const worker = new URL('./fixture-worker.ts', import.meta.url)
-  const pool = createPool({ worker, threads: 1, frameTimeoutMs: 10_000, heapMb: 768, log })
-  t.teardown(() => pool.close())
-  const { stop } = await own(t, bench, { pool, blockBytes: 64 * MiB, insertIntervalMs: 2_000 })
+  const roomy = createPool({ worker, threads: 1, frameTimeoutMs: 10_000, heapMb: 768, log })
+  t.teardown(() => roomy.close())
+  const { stop } = await own(t, bench, { pool: roomy, blockBytes: 64 * MiB, insertIntervalMs: 2_000 })
   await eventually('the floor', async () => (await cursorOf(bench))?.floor === messages, 60_000)
   const rows = await bench.db.store.read<{ n: string; o: string }>(
     'SELECT sum(sign) AS n, uniqExact(organization) AS o FROM events',
@@ -48,7 +61,7 @@ t.test('many thousands of organizations in one block', async t => {
 t.test(
   'retention classes of thousands of organizations, and as many repeats: no intent of the cursor is large',
   async t => {
-    const bench = await createBench(t)
+    const bench = await createBench(t, { pool })
     const [messages, each] = [8, 500]
     const organizations = Array.from({ length: messages * each }, () => randomUUID())
     const events = someEvents(messages * each)
@@ -89,7 +102,7 @@ t.test(
 )
 
 t.test('a header of 64 KiB, and an envelope as large as a message may be', async t => {
-  const bench = await createBench(t)
+  const bench = await createBench(t, { pool })
   const { stop } = await own(t, bench)
   const h = headers()
   h.set(SESSIONS_HEADER, 'x'.repeat(63 * 1024))
@@ -102,7 +115,7 @@ t.test('a header of 64 KiB, and an envelope as large as a message may be', async
 })
 
 t.test('times over fourteen months in one block: one insert a month, and beyond the limit the limit', async t => {
-  const bench = await createBench(t)
+  const bench = await createBench(t, { pool })
   const now = Date.UTC(2026, 5, 15)
   const ages = Array.from({ length: 60 }, (_, i) => i * 10)
   const events = ages.flatMap(days => someEvents(2, { timestamp: now - days * DAY_MS }))
@@ -123,7 +136,7 @@ t.test('times over fourteen months in one block: one insert a month, and beyond 
 })
 
 t.test('an envelope of a newer version: what stands before it is stored, the log and /readyz say why', async t => {
-  const bench = await createBench(t)
+  const bench = await createBench(t, { pool })
   await publish(bench, envelopeOf(someEvents(4)))
   const newer = envelopeOf(someEvents(1))
   newer[2] = 99
@@ -145,7 +158,7 @@ t.test('an envelope of a newer version: what stands before it is stored, the log
 })
 
 t.test('a cursor of the first version is read as one lane; one of a later version is not guessed at', async t => {
-  const bench = await createBench(t)
+  const bench = await createBench(t, { pool })
   for (let i = 0; i < 3; i++) await publish(bench, envelopeOf(someEvents(2)))
   const old = { version: 1, epoch: 4, owner: 'a', generation: 3, floor: 1, intents: [] }
   const key = cursorKeyOf(0)
@@ -163,7 +176,7 @@ t.test('a cursor of the first version is read as one lane; one of a later versio
 t.test(
   'a dead letter keeps the id that its receiver minted, so that it is the same event when it is sent again',
   async t => {
-    const bench = await createBench(t)
+    const bench = await createBench(t, { pool })
     const minted = randomUUID()
     const writer = new EnvelopeWriter(MiB)
     const bytes = Buffer.from('{"session_id":')
@@ -186,7 +199,7 @@ t.test(
 t.test(
   'one payload in many thousands that kills its thread: its block is late, no other is lost or waits for more',
   async t => {
-    const bench = await createBench(t)
+    const bench = await createBench(t, { pool })
     const [messages, each, guilty] = [40, scaled({ sample: 300, full: 2_500 }), 20]
     for (let m = 1; m <= messages; m++) {
       const events = someEvents(each)

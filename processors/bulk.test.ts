@@ -23,6 +23,8 @@ import {
 import { inScope } from './lanes.ts'
 import type { Cursor } from './protocol.ts'
 
+const pool = poolOf(t)
+
 const loud = randomUUID()
 const quiet = randomUUID()
 const small: Partial<OwnerShared> = { backlogBytes: 64 * 1024, blockBytes: 64 * 1024, insertIntervalMs: 20 }
@@ -83,7 +85,7 @@ async function recordsOf(
 }
 
 t.test('an organization that floods a partition does not keep another one waiting', { timeout: 1_200_000 }, async t => {
-  const bench = await createBench(t)
+  const bench = await createBench(t, { pool })
   const sent = await flood(bench, 60)
   // Nothing is stored until the flood has a lane of its own; that one waits until the end.
   let free: (queryId: string) => boolean = () => false
@@ -142,7 +144,7 @@ t.test('an organization that floods a partition does not keep another one waitin
 })
 
 t.test('a payload that never comes back is looked at by itself, and what stands around it goes on', async t => {
-  const bench = await createBench(t, { frameTimeoutMs: 1_500 })
+  const bench = await createBench(t, { pool: poolOf(t, 1_500) })
   const patient = poolOf(t, 600_000, 1_500)
   const envelopes = [
     someEvents(5),

@@ -11,8 +11,10 @@ import { getReplay, requestReplay } from '#streams/replay.ts'
 import { readSettled } from '#streams/settled.ts'
 import { eventually } from '#test/rig.ts'
 import type { Bench } from './fixture.ts'
-import { createBench, envelopeOf, organization, own, publish, someEvents, tracesOf } from './fixture.ts'
+import { createBench, envelopeOf, organization, own, poolOf, publish, someEvents, tracesOf } from './fixture.ts'
 import { createReadings, type Readings } from './readings.ts'
+
+const pool = poolOf(t)
 
 const DAY_MS = 86_400_000
 const TOKENS = 1_000
@@ -138,7 +140,7 @@ function spoiled(store: Store, spoil: (send: () => Promise<void>, step: Step) =>
 }
 
 t.test('costs become those of now, pair by pair, whatever fails and whoever vanishes', async t => {
-  const bench = await createBench(t)
+  const bench = await createBench(t, { pool })
   const { store } = bench.db
   const { cursors } = bench.buckets
   const { readings, set } = priced()
@@ -221,7 +223,7 @@ t.test('costs become those of now, pair by pair, whatever fails and whoever vani
 })
 
 t.test('rows that count twice are reversed by their owner, once', async t => {
-  const bench = await createBench(t)
+  const bench = await createBench(t, { pool })
   const { store } = bench.db
   const { cursors } = bench.buckets
   const first = await own(t, bench)

@@ -46,10 +46,13 @@ export interface Bench {
 /** Longer than any pause of a busy machine: no payload is taken for one that hangs. Tests with one that does hang set less. */
 const FRAME_TIMEOUT_MS = 20_000
 
-/** A NATS of its own with one partition, a fresh database, a pool of the tests' worker. */
+/**
+ * A NATS of its own with one partition, a fresh database, a pool of the tests' worker: its own, unless given one. Starting a thread costs
+ * more than most tests do with it.
+ */
 export async function createBench(
   t: Teardown,
-  options: { url?: string; partitions?: number; frameTimeoutMs?: number } = {},
+  options: { url?: string; partitions?: number; pool?: ParsePool } = {},
 ): Promise<Bench> {
   const [nats, db] = await Promise.all([startNats(t), freshDatabase(t, options.url)])
   const nc = await connectNats(t, nats.url)
@@ -59,7 +62,7 @@ export async function createBench(
     deadMaxBytes: 64 * 1024 * 1024,
     replicas: 1,
   })
-  const pool = poolOf(t, options.frameTimeoutMs ?? FRAME_TIMEOUT_MS)
+  const pool = options.pool ?? poolOf(t)
   const shared: OwnerShared = {
     nc,
     js: jetstream(nc, { timeout: 2_000 }),
@@ -85,7 +88,7 @@ export async function createBench(
 }
 
 /** Two threads of the tests' worker. */
-export function poolOf(t: Teardown, frameTimeoutMs: number, suspectMs = frameTimeoutMs): ParsePool {
+export function poolOf(t: Teardown, frameTimeoutMs = FRAME_TIMEOUT_MS, suspectMs = frameTimeoutMs): ParsePool {
   const worker = new URL('./fixture-worker.ts', import.meta.url)
   const pool = createPool({ worker, threads: 2, frameTimeoutMs, suspectMs, heapMb: 256, log })
   t.teardown(() => pool.close())

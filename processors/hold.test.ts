@@ -4,12 +4,14 @@ import { cursorKeyOf, leaseKeyOf } from '#proto/streams.ts'
 import { holdOwners } from '#streams/hold.ts'
 import { readSettled } from '#streams/settled.ts'
 import { eventually } from '#test/rig.ts'
-import { countsOf, createBench, envelopeOf, own, publish, someEvents } from './fixture.ts'
+import { countsOf, createBench, envelopeOf, own, poolOf, publish, someEvents } from './fixture.ts'
+
+const pool = poolOf(t)
 
 const PATIENCE_MS = 120_000
 
 t.test('an owner holds still, and goes on when it is released', async t => {
-  const bench = await createBench(t, { partitions: 2 })
+  const bench = await createBench(t, { partitions: 2, pool })
   const { leases, cursors } = bench.buckets
   // The second partition is nobody's, and still by itself.
   const { stop } = await own(t, bench)
@@ -45,7 +47,7 @@ t.test('an owner holds still, and goes on when it is released', async t => {
 })
 
 t.test('an owner that does not come to rest in time is named', async t => {
-  const bench = await createBench(t)
+  const bench = await createBench(t, { pool })
   const { leases, cursors } = bench.buckets
   const options = { nc: bench.nc, leases, cursors, partitions: 1, patienceMs: 0 }
   await eventually('the refusal', async () => {

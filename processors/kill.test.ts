@@ -39,6 +39,7 @@ t.test(
       PARLEY_DATABASE: database,
       PARLEY_INSERT_INTERVAL_MS: '20',
       PARLEY_LOG_LEVEL: 'warn',
+      PARLEY_PARSE_THREADS: '2',
     }
 
     // A receiver in small: an envelope is sent again under its id until the stream has it.

@@ -8,9 +8,11 @@ import { getReplay, positionAt, requestReplay, spanOf } from '#streams/replay.ts
 import { eventually } from '#test/rig.ts'
 import type { OwnerShared } from './context.ts'
 import type { Bench, TestEvent } from './fixture.ts'
-import { allEqual, countsOf, createBench, envelopeOf, gatedStore, own, publish, someEvents } from './fixture.ts'
+import { allEqual, countsOf, createBench, envelopeOf, gatedStore, own, poolOf, publish, someEvents } from './fixture.ts'
 import { Courtesy, createGate } from './gate.ts'
 import type { Cursor } from './protocol.ts'
+
+const pool = poolOf(t)
 
 const HOUR_MS = 3_600_000
 
@@ -46,7 +48,7 @@ async function outage(bench: Bench, n: number, each: number): Promise<TestEvent[
 const small: Partial<OwnerShared> = { backlogBytes: 64 * 1024, blockBytes: 64 * 1024, insertIntervalMs: 20 }
 
 t.test('after an outage new events are stored beside the backlog, and repeats between the two count once', async t => {
-  const bench = await createBench(t)
+  const bench = await createBench(t, { pool })
   const old = await outage(bench, 40, 60)
   await new Promise(resolve => setTimeout(resolve, 2_100))
   // A backlog that waits after its first inserts until it is let go.
@@ -82,7 +84,7 @@ t.test('after an outage new events are stored beside the backlog, and repeats be
 })
 
 t.test('owners that vanish while two lanes have open intents leave both to the next one', async t => {
-  const bench = await createBench(t)
+  const bench = await createBench(t, { pool })
   const old = await outage(bench, 30, 60)
   await new Promise(resolve => setTimeout(resolve, 2_100))
   let expected = old.length
@@ -103,7 +105,7 @@ t.test('owners that vanish while two lanes have open intents leave both to the n
 })
 
 t.test('a stored range is read again under a new generation while events arrive, also by the next owner', async t => {
-  const bench = await createBench(t)
+  const bench = await createBench(t, { pool })
   const old = await outage(bench, 20, 60)
   const first = await own(t, bench, small)
   await exactly(t, bench.db.store, old.length, 'stored')
@@ -152,7 +154,7 @@ t.test('a stored range is read again under a new generation while events arrive,
 })
 
 t.test('what is left of a small backlog does not yield to lanes that are always late', async t => {
-  const bench = await createBench(t)
+  const bench = await createBench(t, { pool })
   const old = await outage(bench, 20, 60)
   // Whoever yields, yields for ever.
   const courtesy = Object.assign(new Courtesy(), {
@@ -172,7 +174,7 @@ t.test('what is left of a small backlog does not yield to lanes that are always 
 })
 
 t.test('a replay of what is not there any more, or not yet, is refused with the reason', async t => {
-  const bench = await createBench(t)
+  const bench = await createBench(t, { pool })
   await outage(bench, 6, 5)
   const { stop } = await own(t, bench, small)
   await eventually('the floor', async () => (await cursorOf(bench)).floor === 6)

@@ -8,7 +8,9 @@ import type { Store } from '#store/client.ts'
 import { getReplay, requestReplay } from '#streams/replay.ts'
 import { eventually } from '#test/rig.ts'
 import type { Bench, Fault, TestSpan } from './fixture.ts'
-import { createBench, faultsOf, organization, own, publish, traceHex, tracesOf } from './fixture.ts'
+import { createBench, faultsOf, organization, own, poolOf, publish, traceHex, tracesOf } from './fixture.ts'
+
+const pool = poolOf(t)
 
 const PROJECTIONS = ['metrics_15m', 'metrics_daily', 'conversations_daily', 'conversations', 'users_daily', 'costs']
 
@@ -71,7 +73,7 @@ const send = (bench: Bench, spans: readonly TestSpan[], partition = 0): Promise<
   publish(bench, tracesOf(spans), partition)
 
 t.test('in whatever order spans come, in whatever partitions', async t => {
-  const bench = await createBench(t, { partitions: 2 })
+  const bench = await createBench(t, { partitions: 2, pool })
   const owners = [await own(t, bench), await own(t, bench, {}, 1)]
   const [a, b] = [conversationOf('a'), conversationOf('b')]
   // The children first, the root with the session last, in another partition.
@@ -100,7 +102,7 @@ t.test('in whatever order spans come, in whatever partitions', async t => {
 })
 
 t.test('a better link changes the home, a worse one does not, and arrival does not matter', async t => {
-  const bench = await createBench(t)
+  const bench = await createBench(t, { pool })
   // One row a move: what is left over is another one's.
   const { stop } = await own(t, bench, { moveRows: 1 })
   const [child, root, late] = ['of a child', 'of the root', 'of a later child'].map(conversationOf)
@@ -162,7 +164,7 @@ const usersOf = async (store: Store, conversation: string): Promise<string[]> =>
 }
 
 t.test('answers that are lost and statements that did nothing: every step is looked at', async t => {
-  const bench = await createBench(t)
+  const bench = await createBench(t, { pool })
   let fault: Fault = send => send()
   const done = new Set<Step>()
   const liar = spoiled(bench.db.store, (send, step) => {
@@ -187,7 +189,7 @@ t.test('answers that are lost and statements that did nothing: every step is loo
 })
 
 t.test('an owner that vanishes at any step leaves what the next one completes', async t => {
-  const bench = await createBench(t)
+  const bench = await createBench(t, { pool })
   const homes: Record<string, number> = {}
   let trace = 0
   for (const step of Object.keys(STEPS) as Step[]) {
@@ -224,7 +226,7 @@ t.test('an owner that vanishes at any step leaves what the next one completes', 
 })
 
 t.test('a statement of an owner that was overtaken moves nothing', async t => {
-  const bench = await createBench(t)
+  const bench = await createBench(t, { pool })
   const { first, second, home } = scenario(1)
   let late: (() => Promise<void>) | undefined
   const { promise: there, resolve: reached } = Promise.withResolvers<void>()
@@ -248,7 +250,7 @@ t.test('a statement of an owner that was overtaken moves nothing', async t => {
 })
 
 t.test('moved spans that come again are repeats for the next owner, and a replay brings them home anew', async t => {
-  const bench = await createBench(t)
+  const bench = await createBench(t, { pool })
   const { first, second, home } = scenario(1)
   const before = await own(t, bench)
   await send(bench, first)
@@ -270,7 +272,7 @@ t.test('moved spans that come again are repeats for the next owner, and a replay
 })
 
 t.test('a move that a build before has staged and recorded is finished, whatever of it was copied', async t => {
-  const bench = await createBench(t)
+  const bench = await createBench(t, { pool })
   const { store } = bench.db
   const before = await own(t, bench)
   await send(
@@ -299,7 +301,7 @@ t.test('a move that a build before has staged and recorded is finished, whatever
 })
 
 t.test('another organization with the same trace id is nobody to it', async t => {
-  const bench = await createBench(t)
+  const bench = await createBench(t, { pool })
   const { stop } = await own(t, bench)
   const other = randomUUID()
   standIns.add(conversationIdOf(other, traceHex(1)))

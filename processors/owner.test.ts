@@ -7,11 +7,23 @@ import type { Store } from '#store/client.ts'
 import { eventually } from '#test/rig.ts'
 import { scaled } from '#test/scale.ts'
 import type { Bench } from './fixture.ts'
-import { allEqual, countsOf, createBench, envelopeOf, organization, own, publish, someEvents } from './fixture.ts'
+import {
+  allEqual,
+  countsOf,
+  createBench,
+  envelopeOf,
+  organization,
+  own,
+  poolOf,
+  publish,
+  someEvents,
+} from './fixture.ts'
 import type { Cursor, Scope } from './protocol.ts'
 import { rebuildWindow } from './rebuild.ts'
 import { RepeatWindow, runsOf } from './repeats.ts'
 import { envelopeWeight, loudest, organizationWeights } from './weight.ts'
+
+const pool = poolOf(t)
 
 /** Of each of two months, in each of four envelopes. */
 const EVENTS_OF_A_MONTH = scaled({ sample: 1_250, full: 6_250 })
@@ -49,7 +61,7 @@ async function letters(bench: Bench): Promise<{ code: string; frame: string; bod
 }
 
 t.test('what a stream holds becomes rows and projections, and the floor follows', async t => {
-  const bench = await createBench(t)
+  const bench = await createBench(t, { pool })
   const session_id = randomUUID()
   await publish(bench, envelopeOf([{ session_id, user_data: { user_id: 'u' } }, ...someEvents(50, { session_id })]))
   const { stop } = await own(t, bench)
@@ -65,7 +77,7 @@ t.test('what a stream holds becomes rows and projections, and the floor follows'
 })
 
 t.test('the same event counts once: in one envelope, in a later block, and before another owner', async t => {
-  const bench = await createBench(t)
+  const bench = await createBench(t, { pool })
   const events = someEvents(20)
   const { stop, crash } = await own(t, bench)
   await publish(bench, envelopeOf([...events, ...events.slice(5, 10)]))
@@ -88,7 +100,7 @@ t.test('the same event counts once: in one envelope, in a later block, and befor
 })
 
 t.test('a rebuilt window knows the same fingerprints, oldest first, up to its size', async t => {
-  const bench = await createBench(t)
+  const bench = await createBench(t, { pool })
   const events = someEvents(300)
   for (let i = 0; i < 3; i++) await publish(bench, envelopeOf(events.slice(i * 100, i * 100 + 100)))
   const { stop } = await own(t, bench)
@@ -115,7 +127,7 @@ t.test('a rebuilt window knows the same fingerprints, oldest first, up to its si
 })
 
 t.test('poison kills only itself: payloads that throw, end the thread, or never come back', async t => {
-  const bench = await createBench(t, { frameTimeoutMs: 1_500 })
+  const bench = await createBench(t, { pool: poolOf(t, 1_500) })
   const poison = ['throw', 'exit', 'spin'].map(kind => someEvents(1, { primitive_name: `poison-${kind}` })[0] as object)
   const [a, b, c] = poison as [object, object, object]
   const { stop } = await own(t, bench)
@@ -140,7 +152,7 @@ t.test('poison kills only itself: payloads that throw, end the thread, or never 
 })
 
 t.test('a row that the store refuses is found and dead-lettered, and what went in before it is taken back', async t => {
-  const bench = await createBench(t)
+  const bench = await createBench(t, { pool })
   const refused = someEvents(1, { primitive_name: 'poison-refused' })
   const { stop } = await own(t, bench)
   await publish(bench, envelopeOf([...someEvents(30), ...refused, ...someEvents(30)]))
@@ -153,7 +165,7 @@ t.test('a row that the store refuses is found and dead-lettered, and what went i
 })
 
 t.test('a broken message is dead-lettered whole; one of a newer version stops the partition', async t => {
-  const bench = await createBench(t)
+  const bench = await createBench(t, { pool })
   const { owner } = await own(t, bench)
   const broken = envelopeOf(someEvents(2)).slice(0, -3)
   await publish(bench, broken)
@@ -204,7 +216,7 @@ const drained = async (sent: Promise<unknown>): Promise<void> => {
 t.test(
   'answers that are lost, rows that are lost, doubled or torn behind a clean retry: a count makes them right',
   async t => {
-    const bench = await createBench(t)
+    const bench = await createBench(t, { pool })
     const { store } = bench.db
     const fail = (): never => {
       throw new Error('connection lost')
@@ -270,7 +282,7 @@ t.test(
 )
 
 t.test('an owner that vanishes between its inserts leaves an intent that the next one completes', async t => {
-  const bench = await createBench(t)
+  const bench = await createBench(t, { pool })
   // After n inserts the store never answers this owner again, whatever arrives there.
   for (const [n, arrives] of [
     [0, false],
@@ -297,7 +309,7 @@ t.test('an owner that vanishes between its inserts leaves an intent that the nex
 })
 
 t.test('a recipe that is not reproduced inserts nothing blindly: the range is taken back and stored anew', async t => {
-  const bench = await createBench(t)
+  const bench = await createBench(t, { pool })
   const before = someEvents(5)
   await publish(bench, envelopeOf(before))
   const first = await own(t, bench)
@@ -329,7 +341,7 @@ t.test('a recipe that is not reproduced inserts nothing blindly: the range is ta
 })
 
 t.test(`${8 * EVENTS_OF_A_MONTH} events over two months are one part for each month`, async t => {
-  const bench = await createBench(t)
+  const bench = await createBench(t, { pool })
   for (const table of ['events', 'texts'])
     await bench.db.store.command(`SYSTEM STOP MERGES ${bench.db.database}.${table}`)
   const now = Date.UTC(2026, 5, 15)

@@ -7,9 +7,11 @@ import { loadPrices } from '#pricing/list.ts'
 import type { CallTokens } from '#pricing/quote.ts'
 import type { Store } from '#store/client.ts'
 import { eventually } from '#test/rig.ts'
-import { type Bench, createBench, envelopeOf, log, organization, own, publish, someEvents } from './fixture.ts'
+import { type Bench, createBench, envelopeOf, log, organization, own, poolOf, publish, someEvents } from './fixture.ts'
 import type { Cursor } from './protocol.ts'
 import { createReadings, openReading, type ReadingSettings, type Readings } from './readings.ts'
+
+const pool = poolOf(t)
 
 const { list } = await loadPrices('')
 const tokens: CallTokens = { input: 1_000_000, output: 0 }
@@ -33,7 +35,7 @@ async function viewed(t: Test, bench: Bench): Promise<{ control: ControlView; re
 }
 
 t.test('the present settings follow the records; those of a recipe stay what they were', async t => {
-  const bench = await createBench(t)
+  const bench = await createBench(t, { pool })
   const { control, readings } = await viewed(t, bench)
   const plain = readings.now()
   t.equal(dollars(plain, organization), 2.5)
@@ -61,7 +63,7 @@ t.test('the present settings follow the records; those of a recipe stay what the
 })
 
 t.test('changes made at the same time are all kept', async t => {
-  const bench = await createBench(t)
+  const bench = await createBench(t, { pool })
   const { control } = bench.buckets
   await Promise.all(
     Array.from({ length: 6 }, (_, i) =>
@@ -103,7 +105,7 @@ function silent(store: Store): Store {
 }
 
 t.test('prices that change while a range is on its way do not change its rows', async t => {
-  const bench = await createBench(t)
+  const bench = await createBench(t, { pool })
   const { readings } = await viewed(t, bench)
   const metadata = { model: 'gpt-4o', input_tokens: '1000000', output_tokens: '0' }
   const events = someEvents(4).map(event => ({ ...event, metadata }))

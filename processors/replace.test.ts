@@ -6,8 +6,10 @@ import type { Store } from '#store/client.ts'
 import { getReplay, requestReplay } from '#streams/replay.ts'
 import { eventually } from '#test/rig.ts'
 import type { Bench, Fault } from './fixture.ts'
-import { createBench, envelopeOf, faultsOf, organization, own, publish, someEvents } from './fixture.ts'
+import { createBench, envelopeOf, faultsOf, organization, own, poolOf, publish, someEvents } from './fixture.ts'
 import type { Cursor } from './protocol.ts'
+
+const pool = poolOf(t)
 
 const STARTED_MS = Date.now() - 3_600_000
 
@@ -127,7 +129,7 @@ async function capturesOf(store: Store, call: string): Promise<Record<string, st
 }
 
 t.test('the latest report of a call stands: in one block, across blocks, across owners', async t => {
-  const bench = await createBench(t)
+  const bench = await createBench(t, { pool })
   const { store } = bench.db
   const call = randomUUID()
   const partial = { exchanges: 2, cost: 0.5, summary: 'partial' }
@@ -155,7 +157,7 @@ t.test('the latest report of a call stands: in one block, across blocks, across 
 })
 
 t.test('many reports of one call in many small ranges, in flight at the same time', async t => {
-  const bench = await createBench(t)
+  const bench = await createBench(t, { pool })
   const calls = [randomUUID(), 'no uuid']
   let last = 0
   for (let i = 1; i <= 12; i++) {
@@ -178,7 +180,7 @@ t.test('many reports of one call in many small ranges, in flight at the same tim
 })
 
 t.test('a call that stands in another month than its later report is reversed there', async t => {
-  const bench = await createBench(t)
+  const bench = await createBench(t, { pool })
   const call = randomUUID()
   const { stop } = await own(t, bench)
   await shows(
@@ -227,7 +229,7 @@ function spoiled(store: Store, spoil: (send: () => Promise<void>, step: string) 
 }
 
 t.test('answers that are lost and statements that did nothing: every step is looked at', async t => {
-  const bench = await createBench(t)
+  const bench = await createBench(t, { pool })
   const call = randomUUID()
   let fault: Fault = send => send()
   const done = new Set<string>()
@@ -251,7 +253,7 @@ t.test('answers that are lost and statements that did nothing: every step is loo
 })
 
 t.test('an owner that vanishes at any step leaves what the next one completes', async t => {
-  const bench = await createBench(t)
+  const bench = await createBench(t, { pool })
   const call = randomUUID()
   let exchanges = 2
   const first = await own(t, bench)
@@ -288,7 +290,7 @@ t.test('an owner that vanishes at any step leaves what the next one completes', 
 })
 
 t.test('a later report that the store refuses replaces nothing; the next one replaces what stands', async t => {
-  const bench = await createBench(t)
+  const bench = await createBench(t, { pool })
   const call = randomUUID()
   const refused = { exchanges: 6, cost: 9, summary: 'poison-refused' }
   const first = await own(t, bench, { blockBytes: 1, insertsInFlight: 4, insertIntervalMs: 1 })
@@ -310,7 +312,7 @@ t.test('a later report that the store refuses replaces nothing; the next one rep
 // ---- lanes ---------------------------------------------------------------------------------------------------------------
 
 t.test('a backlog that reaches an earlier report after the later one was stored leaves it out', async t => {
-  const bench = await createBench(t)
+  const bench = await createBench(t, { pool })
   const [known, fresh] = [randomUUID(), randomUUID()]
   const small = { backlogBytes: 64 * 1024, blockBytes: 64 * 1024, insertIntervalMs: 20 }
   const before = await own(t, bench, small)
@@ -346,7 +348,7 @@ t.test('a backlog that reaches an earlier report after the later one was stored 
 })
 
 t.test('a stored range is read again: what was replaced stays replaced', async t => {
-  const bench = await createBench(t)
+  const bench = await createBench(t, { pool })
   const call = randomUUID()
   const options = { blockBytes: 1, insertIntervalMs: 1 }
   // Rows and their reversals stand side by side until the end.

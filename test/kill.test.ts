@@ -53,6 +53,8 @@ t.test('whatever is killed, what was acknowledged is stored exactly once', { tim
       PARLEY_OTLP_PORT: String(await freePort()),
       PARLEY_RECEIVERS: '2',
       PARLEY_DISK_MIN_FREE_PERCENT: '0',
+      // With two of them processors are killed in processors/kill.test.ts.
+      PARLEY_PARSE_THREADS: '1',
     },
     stdio: ['ignore', 'pipe', 'pipe'],
   })

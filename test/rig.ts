@@ -225,11 +225,17 @@ export interface TestPart {
 export const nodeEnv: Readonly<Record<string, string>> =
   process.env.NODE_OPTIONS === undefined ? {} : { NODE_OPTIONS: process.env.NODE_OPTIONS }
 
-const PART_ENV = { ...nodeEnv, PARLEY_LOG_LEVEL: 'info', PARLEY_STOP_MS: String(STOP_MS) }
+/** One thread that parses: each that starts costs as much as the process, and few tests are about more of them. */
+const PART_ENV = {
+  ...nodeEnv,
+  PARLEY_LOG_LEVEL: 'info',
+  PARLEY_STOP_MS: String(STOP_MS),
+  PARLEY_PARSE_THREADS: '1',
+}
 
 /**
  * Starts a part, e.g. `ingest/main.ts`, and resolves once it is ready. Its environment is `env` and nothing else, with a log level
- * of `info` and time for its stop unless given.
+ * of `info`, time for its stop and one parsing thread unless given.
  * @throws ParleyError RUN_PART_FAILED with what the part wrote when it ends before it is ready.
  */
 export async function startPart(t: Teardown, main: string, env: Readonly<Record<string, string>>): Promise<TestPart> {
@@ -402,8 +408,8 @@ export async function eventually<T>(
     } catch (error) {
       cause = error
     }
-    // Whoever waits takes a third of the machine at most from what is waited for.
-    const pauseMs = Math.max(Math.min(FIRST_PAUSE_MS + asked * 10, LATER_PAUSE_MS), 2 * (performance.now() - askedAt))
+    // Whoever waits takes a fifth of its time at most from what is waited for: others wait beside it.
+    const pauseMs = Math.max(Math.min(FIRST_PAUSE_MS + asked * 10, LATER_PAUSE_MS), 4 * (performance.now() - askedAt))
     await new Promise(resolve => setTimeout(resolve, Math.min(pauseMs, LONGEST_PAUSE_MS)))
   }
   throw new Error(`not seen within ${PATIENCE * timeoutMs} ms: ${what}`, { cause })

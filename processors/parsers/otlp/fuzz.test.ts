@@ -18,7 +18,7 @@ import { readBatch } from './batch.ts'
 import { explainSpans } from './explain.ts'
 import { allRules } from './rules.ts'
 
-const CASES = Number(process.argv[2] ?? scaled({ sample: 400, full: 1_000 }))
+const CASES = Number(process.argv[2] ?? scaled({ sample: 200, full: 1_000 }))
 const SEED = Number(process.argv[3] ?? 0)
 
 /** Spans of all recordings, with their scopes. */
