@@ -6,7 +6,7 @@ import { fuzzSdk } from './fuzz/sdk.ts'
 import { SdkScanner } from './sdk.ts'
 
 const SEED = 20_250_118
-const BODIES = scaled({ sample: 25_000, full: 250_000 })
+const BODIES = scaled({ sample: 8_000, full: 250_000 })
 // Seconds of work, and many times that on a machine with other work.
 t.setTimeout(1_200_000)
 const ID = '0b0f2b1e-7a66-4d7e-9d3a-6a3f6f1e2b11'

@@ -6,7 +6,7 @@ import { fuzzVoiceLive } from './fuzz/voice-live.ts'
 import { VoiceLiveScanner } from './voice-live.ts'
 
 const SEED = 20_250_122
-const BODIES = scaled({ sample: 20_000, full: 50_000 })
+const BODIES = scaled({ sample: 6_000, full: 50_000 })
 // Seconds of work, and many times that on a machine with other work.
 t.setTimeout(1_200_000)
 
