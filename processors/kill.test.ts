@@ -23,7 +23,7 @@ import { allEqual, countsOf, envelopeOf, someEvents, type TestEvent } from './fi
 const KILLS_EACH = scaled({ sample: 3, full: 9 })
 const EVENTS_AN_ENVELOPE = 20
 /** Between the envelopes of a partition. */
-const PAUSE_MS = scaled({ sample: 120, full: 10 })
+const PAUSE_MS = scaled({ sample: 400, full: 10 })
 
 t.test(
   'whatever is killed, whenever: what was acknowledged is stored exactly once',

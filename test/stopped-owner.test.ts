@@ -18,13 +18,14 @@ import type { Step } from './kill-points/steps.ts'
 const PARTITIONS = 6
 const TAKEOVER_MS = 10_000
 const EVENTS_AN_ENVELOPE = 5
-/** Between the envelopes of a partition. */
-const PAUSE_MS = scaled({ sample: 1_000, full: 40 })
+/** Between the envelopes of a partition. The test lasts as long as leases do, and each envelope is three inserts. */
+const PAUSE_MS = scaled({ sample: 2_500, full: 40 })
+const NTH_MAX = scaled({ sample: 6, full: 12 })
 
 /** Where the stopped ones stand: before an insert leaves, when the guard of the lease has let it pass; and after it has left. */
 const STOPS: readonly Step[] = [
-  { phase: 'send', what: 'insert of events', nth: randomInt(2, 12) },
-  { phase: 'sent', what: 'insert of texts', nth: randomInt(2, 12) },
+  { phase: 'send', what: 'insert of events', nth: randomInt(2, NTH_MAX) },
+  { phase: 'sent', what: 'insert of texts', nth: randomInt(2, NTH_MAX) },
 ]
 
 t.setTimeout(1_200_000)
