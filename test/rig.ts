@@ -37,7 +37,7 @@ const ASKED_MIN = 3
 /** Between two questions: what comes soon is seen soon, what takes long is not asked for all the time. */
 const FIRST_PAUSE_MS = 25
 const LATER_PAUSE_MS = 300
-const LONGEST_PAUSE_MS = 1_000
+const LONGEST_PAUSE_MS = 2_000
 /** A question to NATS waits for its answer as long as this, whatever its asker has said. */
 const REQUEST_MS = 60_000
 
