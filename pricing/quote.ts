@@ -94,14 +94,21 @@ export function indexPrices(entries: readonly AnyEntry[]): Index {
 export function createPricing(list: Index, overrides: readonly PriceOverride[] = []): Pricing {
   const indexes = [indexPrices(overrides), list]
   // A process meets few models, again and again.
-  const known = new Map<string, AnyEntry | undefined>()
+  const known = new Map<string, AnyEntry | null>()
+  // Neighbours call the same model: no key is made of two names for them.
+  let last: { readonly provider: string; readonly model: string; readonly entry: AnyEntry | null } | null = null
   const entryFor = (call: PricedCall): AnyEntry | undefined => {
-    const key = `${call.provider}\n${call.model}`
-    if (known.has(key)) return known.get(key)
-    if (known.size >= KNOWN_MAX) known.clear()
-    const entry = entryOf(indexes, call)
-    known.set(key, entry)
-    return entry
+    const { provider, model } = call
+    if (last !== null && last.provider === provider && last.model === model) return last.entry ?? undefined
+    const key = `${provider}\n${model}`
+    let entry = known.get(key)
+    if (entry === undefined) {
+      if (known.size >= KNOWN_MAX) known.clear()
+      entry = entryOf(indexes, call) ?? null
+      known.set(key, entry)
+    }
+    last = { provider, model, entry }
+    return entry ?? undefined
   }
   return {
     quote: call => {

@@ -97,7 +97,6 @@ export function looseOf(units: Units): { readonly asked: LooseUnits; readonly or
   const ordinals: number[] = []
   const free: number[] = []
   const hours: number[] = []
-  const links = new RangeLinks()
   let standIns = new Uint8Array(64 * ID_BYTES)
   for (let ordinal = 0; ordinal < units.length; ordinal++) {
     const frame = units.packedAt(ordinal)
@@ -105,16 +104,13 @@ export function looseOf(units: Units): { readonly asked: LooseUnits; readonly or
     if ((ordinals.length + 1) * ID_BYTES > standIns.length) standIns = doubled(standIns)
     const at = ordinals.length * ID_BYTES
     if (frame !== undefined) {
-      const { units: packed, first, refused } = frame
+      const { units: packed, first } = frame
       const unit = ordinal - first
-      // What the store refuses reveals nothing.
-      if (!refused) links.add(packed.linkOf(unit))
       if (!packed.putStandIn(unit, standIns, at)) continue
       free.push(packed.isCaptured(unit) ? 0 : 1)
       hours.push(packed.hourOf(unit))
     } else {
       if (placed === undefined) continue
-      if (!placed.refused) placed.unit.links?.forEach(link => links.add(link))
       const [event] = placed.unit.events
       if (event === undefined || event.provisional !== 1) continue
       standIns.set(uuidBytes(event.conversation_id), at)
@@ -129,9 +125,22 @@ export function looseOf(units: Units): { readonly asked: LooseUnits; readonly or
     sequences: Float64Array.from(ordinals, ordinal => units.sequences[ordinal] as number),
     hours: Uint32Array.from(hours),
     free: Uint8Array.from(free),
-    ...links.of(standIns, ordinals.length),
+    ...linksIn(ordinals.length === 0 ? null : units).of(standIns, ordinals.length),
   }
   return { asked, ordinals: Uint32Array.from(ordinals) }
+}
+
+/** The links of a range, which nobody asks for where nothing is loose (null). */
+function linksIn(units: Units | null): RangeLinks {
+  const links = new RangeLinks()
+  for (let ordinal = 0; ordinal < (units?.length ?? 0); ordinal++) {
+    const frame = units?.packedAt(ordinal)
+    const placed = units?.rowsAt(ordinal)
+    // What the store refuses reveals nothing.
+    if (frame !== undefined && !frame.refused) links.add(frame.units.linkOf(ordinal - frame.first))
+    else if (placed !== undefined && !placed.refused) placed.unit.links?.forEach(link => links.add(link))
+  }
+  return links
 }
 
 function doubled(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {

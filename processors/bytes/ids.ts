@@ -1,6 +1,6 @@
 // Ids of conversations from bytes to words: what proto/ids.ts says in text.
 import { uuidBytes } from '#proto/ids.ts'
-import { copyBytes, sameBytes } from '../columns/utf8.ts'
+import { copyBytes, hashBytes, sameBytes } from '../columns/utf8.ts'
 import { digest, message, sha1 } from './sha1.ts'
 
 const HEX = Uint8Array.from('0123456789abcdef', digit => digit.charCodeAt(0))
@@ -13,7 +13,7 @@ const NAME_AT = 16
 export function setNamespace(organization: string): void {
   if (organization === named) return
   named = organization
-  lastLength = 0
+  slotLengths.fill(0)
   namespace = uuidBytes(organization)
 }
 let named = ''
@@ -29,24 +29,29 @@ function putHex(at: number, bytes: Uint8Array, from: number, count: number): num
   return to
 }
 
-/** The name that was asked for last, and its uuid: spans of one conversation stand together. */
-const lastName = new Uint8Array(NAME_AT + 256)
-const lastWords = new Uint32Array(4)
-let lastLength = 0
+/** Names that came last, by their hash, and their uuids: what arrives together belongs to few conversations. */
+const SLOTS = 256
+const NAME_BYTES = 256
+const slotNames = new Uint8Array(SLOTS * NAME_BYTES)
+const slotWords = new Uint32Array(SLOTS * 4)
+/** 0 = nothing is there. */
+const slotLengths = new Int32Array(SLOTS)
 
 /** Hashes namespace and name, of which `length` bytes stand in `message`; the uuid goes into `into`. */
 function uuidV5(length: number, into: Uint32Array, at: number): void {
-  if (length !== lastLength || !sameBytes(message, NAME_AT, length, lastName, NAME_AT)) {
-    copyBytes(message, NAME_AT, length, lastName, NAME_AT)
-    lastLength = length
+  const slot = hashBytes(message, NAME_AT, length) & (SLOTS - 1)
+  const word = slot * 4
+  if (slotLengths[slot] !== length || !sameBytes(message, NAME_AT, length, slotNames, slot * NAME_BYTES)) {
+    copyBytes(message, NAME_AT, length, slotNames, slot * NAME_BYTES)
+    slotLengths[slot] = length
     message.set(namespace)
     sha1(length)
-    lastWords[0] = digest[0] as number
-    lastWords[1] = ((digest[1] as number) & 0xffff0fff) | 0x5000
-    lastWords[2] = ((digest[2] as number) & 0x3fffffff) | 0x80000000
-    lastWords[3] = digest[3] as number
+    slotWords[word] = digest[0] as number
+    slotWords[word + 1] = ((digest[1] as number) & 0xffff0fff) | 0x5000
+    slotWords[word + 2] = ((digest[2] as number) & 0x3fffffff) | 0x80000000
+    slotWords[word + 3] = digest[3] as number
   }
-  for (let i = 0; i < 4; i++) into[at + i] = lastWords[i] as number
+  for (let i = 0; i < 4; i++) into[at + i] = slotWords[word + i] as number
 }
 
 /** The conversation of a trace that names none. */

@@ -47,8 +47,10 @@ export class Interned<T> {
     return this.values.length >= this.#max
   }
 
-  /** The number of a byte string; -1 when it is not known and there is no room. */
-  of(bytes: Buffer, from: number, to: number): number {
+  /** The number of a byte string; -1 when it is not known and there is no room. `guess`: the number that it may well have. */
+  of(bytes: Buffer, from: number, to: number, guess = 0): number {
+    const likely = this.#bytes[guess]
+    if (likely !== undefined && likely.length === to - from && sameBytes(bytes, from, to, likely, 0)) return guess
     const hash = hashOf(bytes, from, to)
     const mask = this.#slots.length - 1
     let slot = hash & mask

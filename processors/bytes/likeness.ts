@@ -40,8 +40,15 @@ let edition = 0
 /** The likeness at hand. */
 let numbers = new Int32Array(4096)
 let length = 0
-const codes: number[] = []
-const infos: KeyInfo[] = []
+/** What became of its attributes, and what is known about their keys. */
+const codes = new Int32Array(ATTRIBUTES_MAX)
+const infos: (KeyInfo | null)[] = new Array<KeyInfo | null>(ATTRIBUTES_MAX).fill(null)
+let attributes = 0
+/** What came last: the key behind a key (0 = the first one, then their numbers and one), the value that decides under a key, the name. */
+const nextKey = new Int32Array(KEYS_MAX + 1)
+const lastWord = new Int32Array(KEYS_MAX)
+let lastKey = 0
+let lastName = 0
 /** The span that met a key last, to find keys that come twice. */
 let stamps = new Float64Array(KEYS_MAX)
 let stamp = 0
@@ -103,8 +110,8 @@ export function planFor(
   if (end - first > ATTRIBUTES_MAX || !head(s, row, bytes)) return 'vocabulary'
   if (!eventsAlike(records)) return 'records'
   stamp++
-  codes.length = 0
-  infos.length = 0
+  attributes = 0
+  lastKey = 0
   for (let i = first; i < end; i++) if (!attribute(data, i * ATTRIBUTE_INTS, bytes)) return 'vocabulary'
   const hash = hashNumbers()
   const alike = plans.get(hash)
@@ -115,17 +122,23 @@ export function planFor(
     seen.add(hash)
     return 'new'
   }
-  const plan = planned < PLANS_MAX ? planOf(spanAt(table, bytes, row), [...infos], [...codes], context) : null
+  const plan = planned < PLANS_MAX ? planOf(spanAt(table, bytes, row), ...met(), context) : null
   planned++
   plans.set(hash, [...(alike ?? []), { numbers: numbers.slice(0, length), plan }])
   return plan ?? 'special'
 }
 
+/** The keys of the likeness, and what became of their attributes. */
+function met(): [keys: KeyInfo[], codes: number[]] {
+  return [infos.slice(0, attributes) as KeyInfo[], [...codes.subarray(0, attributes)]]
+}
+
 /** What does not stand in attributes; false when it is left to others. */
 function head(s: Int32Array, row: number, bytes: Buffer): boolean {
-  const name = word(bytes, s[row + S.nameFrom] as number, s[row + S.nameTo] as number)
-  const message = word(bytes, s[row + S.messageFrom] as number, s[row + S.messageTo] as number)
+  const name = word(bytes, s[row + S.nameFrom] as number, s[row + S.nameTo] as number, WORD_BYTES, lastName)
+  const message = word(bytes, s[row + S.messageFrom] as number, s[row + S.messageTo] as number, WORD_BYTES, 0)
   if (name < 0 || message < 0) return false
+  lastName = name
   numbers[0] = s[row + S.resource] as number
   numbers[1] = s[row + S.scope] as number
   numbers[2] = name
@@ -156,8 +169,8 @@ function isAmong(number: number, from: number, to: number): boolean {
   return false
 }
 
-function word(bytes: Buffer, from: number, to: number, most = WORD_BYTES): number {
-  return to - from > most ? -1 : words.of(bytes, from, to)
+function word(bytes: Buffer, from: number, to: number, most: number, guess: number): number {
+  return to - from > most ? -1 : words.of(bytes, from, to, guess)
 }
 
 /** Adds what an attribute says to the likeness; false when its span is left to others. */
@@ -165,17 +178,19 @@ function attribute(a: Int32Array, at: number, bytes: Buffer): boolean {
   const keyFrom = a[at + A.keyFrom] as number
   const keyTo = a[at + A.keyTo] as number
   if (keyTo - keyFrom > WORD_BYTES) return false
-  const key = keys.of(bytes, keyFrom, keyTo)
+  const key = keys.of(bytes, keyFrom, keyTo, nextKey[lastKey] as number)
   const info = key < 0 ? null : (keys.values[key] as KeyInfo | null)
   if (info === null || stamps[key] === stamp) return false
   stamps[key] = stamp
+  nextKey[lastKey] = key
+  lastKey = key + 1
   a[at + A.key] = key
   const code = codeOf(info, a, at, bytes)
-  codes.push(code)
-  infos.push(info)
+  codes[attributes] = code
+  infos[attributes++] = info
   if (length + 4 > numbers.length) return false
   numbers[length++] = key * 8 + code
-  return code !== Code.exact || exact(a, at, bytes)
+  return code !== Code.exact || exact(a, at, bytes, key)
 }
 
 function codeOf(info: KeyInfo, a: Int32Array, at: number, bytes: Buffer): number {
@@ -236,11 +251,12 @@ function isPlainId(bytes: Buffer, from: number, to: number): boolean {
   return !dull || to - from > NOBODY_BYTES
 }
 
-function exact(a: Int32Array, at: number, bytes: Buffer): boolean {
+function exact(a: Int32Array, at: number, bytes: Buffer, key: number): boolean {
   const kind = a[at + A.kind] as number
   numbers[length++] = kind
   if (kind === Kind.text || kind === Kind.structure) {
-    const number = word(bytes, a[at + A.x] as number, a[at + A.y] as number, VALUE_BYTES)
+    const number = word(bytes, a[at + A.x] as number, a[at + A.y] as number, VALUE_BYTES, lastWord[key] as number)
+    if (number >= 0) lastWord[key] = number
     numbers[length++] = number
     return number >= 0
   }

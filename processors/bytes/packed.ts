@@ -1,7 +1,6 @@
 // The spans of one body, read, settled and finished: units that write themselves.
 import { conversationIdOf } from '#proto/ids.ts'
 import { type LinkRow, type Origin, Present, type SessionRow } from '#proto/rows.ts'
-import { type Instant, sqlNanos } from '#proto/time.ts'
 import type { BlockEncoder } from '../encoder.ts'
 import { atHome, type Home, hourAt, hourIn } from '../loose.ts'
 import type { FrameContext, PackedUnits } from '../outcome.ts'
@@ -11,18 +10,17 @@ import type { Neighbour, SpanReading } from '../parsers/otlp/reading.ts'
 import { familiesByParents } from '../parsers/otlp/tree.ts'
 import { readSpan, rowsOf, type SpanRows } from '../parsers/otlp/unit.ts'
 import { finish } from './finish.ts'
-import { askEventId, askPrint, flushIds, flushPrints, setOrganization, uuidOfWords } from './hashes.ts'
+import { askEventId, askPrint, flushIds, flushPrints, setOrganization } from './hashes.ts'
 import { putUuid, sessionConversationWords, setNamespace, traceConversationWords } from './ids.ts'
 import { hashOf, sameBytes } from './interned.ts'
+import { KeptReadings } from './kept.ts'
 import { planFor, type Reason, recordsAt, spanAt } from './likeness.ts'
+import { SpanLinks } from './links.ts'
 import type { Plan } from './plan.ts'
 import { ByteReading } from './reading.ts'
-import { Revelations, textAt } from './reveal.ts'
+import { Revelations } from './reveal.ts'
 import { A, ATTRIBUTE_INTS, S, SPAN_INTS, type SpanNumbers } from './spans.ts'
 import { Flag, hasTexts, instantOf, type Shared, SPAN_WORDS, sharedOf, W, writeSpan } from './write.ts'
-
-const NO_TIME: Instant = { ms: 0, ns: 0 }
-const scratch = new Uint32Array(8)
 
 /** See above. */
 export class PackedSpans implements PackedUnits {
@@ -34,17 +32,21 @@ export class PackedSpans implements PackedUnits {
   readonly #bytes: Buffer
   readonly #shared: Shared
   readonly #words: Uint32Array
-  readonly #readings: (ByteReading | SpanReading)[] = []
-  /** Rows of spans that are read as objects; undefined = its reading is finished. */
-  readonly #rows: (SpanRows | undefined)[] = []
-  readonly #sessions: (SessionRow | null)[] = []
-  readonly #links: ReadonlyMap<number, LinkRow>
+  /** While the body is read … */
+  #readings: (ByteReading | SpanReading)[] = []
+  /** … and until it is written: rows of spans that are read as objects, numbers of all others. */
+  readonly #rows: (SpanRows | undefined)[]
+  readonly #kept: KeptReadings
+  readonly #sessions: (SessionRow | null)[]
+  readonly #links: SpanLinks
 
   constructor(table: SpanNumbers, bytes: Buffer, context: FrameContext) {
     this.#table = table
     this.#bytes = bytes
     this.count = table.count
     this.#words = new Uint32Array(this.count * SPAN_WORDS)
+    this.#rows = new Array<SpanRows | undefined>(this.count).fill(undefined)
+    this.#sessions = new Array<SessionRow | null>(this.count).fill(null)
     const organization = new Uint32Array(4)
     putUuid(context.organization, organization, 0)
     this.#shared = sharedOf(context, this.#words, organization)
@@ -56,8 +58,13 @@ export class PackedSpans implements PackedUnits {
     settleFamilies(familiesByParents(this.#readings as readonly Neighbour[], parents))
     const revelations = new Revelations()
     for (let i = 0; i < this.count; i++) this.#settle(i, context, revelations)
-    this.#links = this.#linked(context)
+    this.#kept = new KeptReadings(table, bytes)
+    for (let i = 0; i < this.count; i++) {
+      if (this.#rows[i] === undefined) this.#kept.keep(i, this.#readings[i] as ByteReading)
+    }
+    this.#links = new SpanLinks({ table, bytes, shared: this.#shared, rows: this.#rows, kept: this.#kept })
     this.#countRows()
+    this.#readings = []
   }
 
   #read(span: number, context: FrameContext): ByteReading | SpanReading {
@@ -113,9 +120,8 @@ export class PackedSpans implements PackedUnits {
     if (reading instanceof ByteReading) {
       if (finish(reading, context) !== null) {
         this.#conversation(reading, span, at)
-        this.#sessions.push(revelations.of(reading, this.#words, at, context))
-        this.#rows.push(undefined)
-        if ((reading.plan as Plan).session === null) this.loose++
+        this.#sessions[span] = revelations.of(reading, this.#words, at, context)
+        if (this.#isProvisional(span)) this.loose++
         if (reading.unpriced !== '') this.#count(reading.unpriced)
         return
       }
@@ -127,9 +133,12 @@ export class PackedSpans implements PackedUnits {
     putUuid(event.conversation_id, this.#words, at + W.conversation)
     const news = revealed !== null && !revelations.known.has(revealed.key)
     if (revealed !== null) revelations.known.add(revealed.key)
-    this.#sessions.push(news ? revealed.capture() : null)
-    this.#rows.push(rows)
-    if (event.provisional === 1) this.loose++
+    if (news) this.#sessions[span] = revealed.capture()
+    this.#rows[span] = rows
+    if (event.provisional === 1) {
+      this.#words[at + W.flags] = Flag.provisional
+      this.loose++
+    }
     if ((event.present & Present.pricingInvalid) > 0) this.#count('invalid')
     else if (event.metadata[UNPRICED_KEY] !== undefined) this.#count(event.metadata[UNPRICED_KEY])
   }
@@ -175,6 +184,7 @@ export class PackedSpans implements PackedUnits {
     const words = this.#words
     if (session === null) {
       traceConversationWords(this.#bytes, this.#place(span, S.trace), words, at + W.conversation)
+      words[at + W.flags] = Flag.provisional
       return
     }
     let own: boolean
@@ -190,102 +200,8 @@ export class PackedSpans implements PackedUnits {
     if (own) words[at + W.flags] = Flag.ownText
   }
 
-  // ---- links -----------------------------------------------------------------------------------------------------------
-
-  /** At most one link for each trace, by position, as parsers/otlp/links.ts finds them. */
-  #linked(context: FrameContext): ReadonlyMap<number, LinkRow> {
-    const bytes = this.#bytes
-    const best = new Map<string, { span: number; named: number }>()
-    let [before, known]: [number, { span: number; named: number } | undefined] = [-1, undefined]
-    for (let i = 0; i < this.count; i++) {
-      if (this.#isProvisional(i)) continue
-      const at = this.#place(i, S.trace)
-      // Spans of one trace stand together.
-      if (before < 0 || !sameBytes(bytes, at, at + 16, bytes, before)) {
-        const trace = bytes.toString('latin1', at, at + 16)
-        known = best.get(trace)
-        before = at
-        if (known === undefined) {
-          known = { span: i, named: i }
-          best.set(trace, known)
-          continue
-        }
-      }
-      if (known === undefined) continue
-      if (this.#isBefore(i, known.span)) {
-        // The session stays named as it was first, as long as it is the same conversation.
-        if (!this.#isSameConversation(i, known.named)) known.named = i
-        known.span = i
-      }
-    }
-    return new Map([...best.values()].map(({ span, named }) => [span, this.#link(span, named, context)]))
-  }
-
   #isProvisional(span: number): boolean {
-    const rows = this.#rows[span]
-    if (rows !== undefined) return rows.event.provisional === 1
-    return ((this.#readings[span] as ByteReading).plan as Plan).session === null
-  }
-
-  #isSameConversation(a: number, b: number): boolean {
-    const [i, j] = [a * SPAN_WORDS + W.conversation, b * SPAN_WORDS + W.conversation]
-    for (let k = 0; k < 4; k++) if (this.#words[i + k] !== this.#words[j + k]) return false
-    return true
-  }
-
-  #isBefore(a: number, b: number): boolean {
-    const [rootA, rootB] = [this.#place(a, S.parent) < 0, this.#place(b, S.parent) < 0]
-    if (rootA !== rootB) return rootA
-    const order = this.#compareTimes(a, b)
-    if (order !== 0) return order < 0
-    const [i, j] = [this.#place(a, S.id), this.#place(b, S.id)]
-    return this.#bytes.compare(this.#bytes, j, j + 8, i, i + 8) < 0
-  }
-
-  /** Below zero when the first is the earlier one. */
-  #compareTimes(a: number, b: number): number {
-    if (this.#rows[a] === undefined && this.#rows[b] === undefined) {
-      const [first, second] = [this.#timeOf(a), this.#timeOf(b)]
-      return first.ms - second.ms || first.ns - second.ns
-    }
-    const [first, second] = [this.#timeText(a), this.#timeText(b)]
-    return first < second ? -1 : first === second ? 0 : 1
-  }
-
-  #timeText(span: number): string {
-    return this.#rows[span]?.event.ts ?? sqlNanos(this.#timeOf(span))
-  }
-
-  #timeOf(span: number): Instant {
-    const reading = this.#readings[span] as ByteReading
-    return reading.time(reading.placeOfTime) ?? NO_TIME
-  }
-
-  #link(span: number, named: number, { organization, retention }: FrameContext): LinkRow {
-    const at = this.#place(span, S.trace)
-    const id = this.#place(span, S.id)
-    for (let i = 0; i < 4; i++) scratch[i] = this.#bytes.readUInt32BE(at + 4 * i)
-    traceConversationWords(this.#bytes, at, scratch, 4)
-    return {
-      organization,
-      retention,
-      trace_id: uuidOfWords(scratch, 0),
-      provisional_id: uuidOfWords(scratch, 4),
-      conversation_id: uuidOfWords(this.#words, span * SPAN_WORDS + W.conversation),
-      session_id: this.#sessionText(named),
-      depth: this.#place(span, S.parent) < 0 ? 0 : 1,
-      started_at: this.#timeText(span),
-      span_id: this.#bytes.readBigUInt64BE(id).toString(),
-    }
-  }
-
-  /** The session as its event has it: '' where it is the conversation's own text. */
-  #sessionText(span: number): string {
-    const rows = this.#rows[span]
-    if (rows !== undefined) return rows.event.session_id
-    if (((this.#words[span * SPAN_WORDS + W.flags] as number) & Flag.ownText) !== 0) return ''
-    const reading = this.#readings[span] as ByteReading
-    return textAt(reading, (reading.plan as Plan).session) ?? ''
+    return ((this.#words[span * SPAN_WORDS + W.flags] as number) & Flag.provisional) !== 0
   }
 
   // ---- what the range asks for -----------------------------------------------------------------------------------------
@@ -304,13 +220,13 @@ export class PackedSpans implements PackedUnits {
   }
 
   linkOf(unit: number): LinkRow | undefined {
-    return this.#links.get(unit)
+    return this.#links.of(unit)
   }
 
   hourOf(unit: number): number {
     const rows = this.#rows[unit]
     if (rows !== undefined) return hourIn(rows.event.ts)
-    return hourAt(instantOf(this.#readings[unit] as ByteReading, this.#shared.context.receivedAtMs).ms)
+    return hourAt(instantOf(this.#kept.at(unit), this.#shared.context.receivedAtMs).ms)
   }
 
   print(unit: number, into: Uint8Array, at: number): void {
@@ -337,19 +253,25 @@ export class PackedSpans implements PackedUnits {
   }
 
   write(unit: number, encoder: BlockEncoder, origin: Origin, home?: Home): void {
-    const first = (field: number): number => this.#words[unit * SPAN_WORDS + field] as number
+    const words = this.#words
+    const at = unit * SPAN_WORDS
     const session = this.#sessions[unit] ?? null
-    if (session !== null) encoder.add('sessions', session, { ...origin, origin_index: first(W.sessions) })
-    const link = this.#links.get(unit)
-    if (link !== undefined) encoder.add('links', link, { ...origin, origin_index: first(W.links) })
+    if (session !== null) {
+      origin.origin_index = words[at + W.sessions] as number
+      encoder.add('sessions', session, origin)
+    }
+    origin.origin_index = words[at + W.links] as number
+    this.#links.write(unit, encoder, origin)
     const rows = this.#rows[unit]
     if (rows === undefined) {
-      writeSpan({ reading: this.#readings[unit] as ByteReading, index: unit, home }, this.#shared, encoder, origin)
+      writeSpan({ reading: this.#kept.at(unit), index: unit, home }, this.#shared, encoder, origin)
       return
     }
     for (const [i, row] of rows.texts.entries()) {
-      encoder.add('texts', row, { ...origin, origin_index: first(W.texts) + i })
+      origin.origin_index = (words[at + W.texts] as number) + i
+      encoder.add('texts', row, origin)
     }
-    encoder.add('events', atHome(rows.event, home), { ...origin, origin_index: unit })
+    origin.origin_index = unit
+    encoder.add('events', atHome(rows.event, home), origin)
   }
 }

@@ -21,6 +21,17 @@ const NO_BYTES = Buffer.alloc(0)
 const NO_NUMBERS = new Int32Array(0)
 const OTHER: SpanKind = { kind: 'other', name: '', type: 'span', typed: false, by: '' }
 
+/** The time whose halves stand at a field of the span at `row`. */
+export function instantAt(spans: Int32Array, row: number, field: number): Instant | null {
+  const low = (spans[row + field] as number) >>> 0
+  return timeOrNull(fromNanosHalves(low, (spans[row + field + 1] as number) >>> 0))
+}
+
+/** The field of the time that says when a span was: its start, or the end of one without it. */
+export function placeOfTime(spans: Int32Array, row: number): number {
+  return instantAt(spans, row, S.startLow) === null ? S.endLow : S.startLow
+}
+
 /** One span; see above. */
 export class ByteReading implements Neighbour, Attributes {
   plan: Plan | null = null
@@ -57,22 +68,28 @@ export class ByteReading implements Neighbour, Attributes {
 
   /** Reads the span at `span` of a table by its plan. */
   read(plan: Plan, table: SpanNumbers, span: number, bytes: Buffer, records: SpanRecords | null): void {
-    this.plan = plan
+    this.begin(plan, table, span * SPAN_INTS, bytes)
     this.records = records
-    this.bytes = bytes
-    this.data = table.attributes
-    this.spans = table.spans
-    this.row = span * SPAN_INTS
-    this.first = this.spans[this.row + S.firstAttribute] as number
-    this.kind = plan.kind
-    this.model = plan.model
-    this.provider = plan.provider
-    this.failure = plan.failing === null ? plan.failure : readFailure(plan.failing, records?.events ?? [])
+    if (plan.failing !== null) this.failure = readFailure(plan.failing, records?.events ?? [])
     this.input = take(plan, 'input', this)
     this.inputPlace = taken
     this.output = take(plan, 'output', this)
     this.outputPlace = taken
     this.reported = plan.usage === null ? null : this.#reported(plan.usage)
+  }
+
+  /** What the plan alone says. */
+  begin(plan: Plan, table: SpanNumbers, row: number, bytes: Buffer): void {
+    this.plan = plan
+    this.bytes = bytes
+    this.data = table.attributes
+    this.spans = table.spans
+    this.row = row
+    this.first = this.spans[row + S.firstAttribute] as number
+    this.kind = plan.kind
+    this.model = plan.model
+    this.provider = plan.provider
+    this.failure = plan.failure
   }
 
   #reported({ amounts, convention, fields }: NonNullable<Plan['usage']>): Reported {
@@ -122,15 +139,14 @@ export class ByteReading implements Neighbour, Attributes {
     return this.time(S.startLow)
   }
 
-  /** Which of its times says when it was: the start, or the end of a span without one. */
+  /** Which of its times says when it was. */
   get placeOfTime(): number {
-    return this.start === null ? S.endLow : S.startLow
+    return placeOfTime(this.spans, this.row)
   }
 
   /** The time whose halves stand at `field`. */
   time(field: number): Instant | null {
-    const low = (this.spans[this.row + field] as number) >>> 0
-    return timeOrNull(fromNanosHalves(low, (this.spans[this.row + field + 1] as number) >>> 0))
+    return instantAt(this.spans, this.row, field)
   }
 
   has(key: string): boolean {

@@ -30,8 +30,8 @@ export const W = {
   ...{ sessions: 16, texts: 17, links: 18 },
 } as const
 export const SPAN_WORDS = 19
-/** Bits of the flags: the session's id is its conversation's own text. */
-export const Flag = { ownText: 1 } as const
+/** Bits of the flags: the session's id is its conversation's own text; there is no session. */
+export const Flag = { ownText: 1, provisional: 2 } as const
 
 /** What all spans of a body share. */
 export interface Shared {
@@ -111,7 +111,7 @@ function isSaid(said: Said | null): boolean {
   return said !== null && (said instanceof Excerpt || said.text !== '')
 }
 
-function addOrigin(c: TextsColumns | EventsColumns, origin: Origin): void {
+export function addOrigin(c: Pick<EventsColumns, keyof Origin>, origin: Origin): void {
   c.origin_partition.add(origin.origin_partition)
   c.origin_generation.add(origin.origin_generation)
   c.origin_sequence.add(origin.origin_sequence)
@@ -222,7 +222,7 @@ function addHex(column: TextColumn, bytes: Uint8Array, at: number): void {
   column.addBytes(hex, 0, 32)
 }
 
-function addSpanId(column: EventsColumns['span_id'], bytes: Uint8Array, at: number): void {
+export function addSpanId(column: EventsColumns['span_id'], bytes: Uint8Array, at: number): void {
   if (at < 0) column.push(0, 0)
   else column.push(wordAt(bytes, at + 4), wordAt(bytes, at))
 }
@@ -308,8 +308,16 @@ function writeMetadata(c: EventsColumns, reading: ByteReading): void {
   metadata.endRow()
 }
 
+/** The keys of remarks: made anew each would have to be hashed. They are few. */
+const remarkNames = new Map<string, string>()
+
 function addRemark({ metadata }: EventsColumns, key: string, text: string): void {
-  metadata.keys.add(OWN_PREFIX + key)
+  let name = remarkNames.get(key)
+  if (name === undefined) {
+    name = OWN_PREFIX + key
+    remarkNames.set(key, name)
+  }
+  metadata.keys.add(name)
   metadata.values.add(cutUnits(wellFormed(text), METADATA_BOUNDS.valueUnits))
 }
 
