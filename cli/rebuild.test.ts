@@ -9,7 +9,7 @@ import t from 'tap'
 import { REBUILD_KEY, type RebuildRecord } from '#proto/rebuild.ts'
 import { verify } from '#store/verify/verify.ts'
 import { applyStreams } from '#streams/apply.ts'
-import { connectNats, eventually, freshDatabase, startNats, testLimits } from '#test/rig.ts'
+import { connectNats, eventually, freshDatabase, nodeEnv, startNats, testLimits } from '#test/rig.ts'
 
 const main = fileURLToPath(new URL('./main.ts', import.meta.url))
 const run = promisify(execFile)
@@ -19,7 +19,8 @@ const settled = async (): Promise<ReadonlyMap<number, number>> => new Map([[0, 1
 t.test('every bucket is built again, also when the call is killed in between', async t => {
   const [nats, { store, url, database }] = await Promise.all([startNats(t), freshDatabase(t)])
   const { buckets } = await applyStreams(await connectNats(t, nats.url), testLimits)
-  const env = { PATH: process.env.PATH, NATS_URL: nats.url, CLICKHOUSE_URL: url, PARLEY_DATABASE: database }
+  const engines = { NATS_URL: nats.url, CLICKHOUSE_URL: url, PARLEY_DATABASE: database }
+  const env = { PATH: process.env.PATH, ...nodeEnv, ...engines }
   const parley = async (...args: string[]): Promise<{ code: number; out: string; err: string }> =>
     run(process.execPath, [main, 'rebuild', ...args], { env }).then(
       ({ stdout, stderr }) => ({ code: 0, out: stdout, err: stderr }),

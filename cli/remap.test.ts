@@ -11,7 +11,7 @@ import { EnvelopeWriter, FrameEncoding, FrameKind } from '#proto/envelope.ts'
 import { uuidBytes } from '#proto/ids.ts'
 import { jsonBytes, request, span } from '#proto/otlp/fixture.ts'
 import { streamOf, subjectOf } from '#proto/streams.ts'
-import { eventually, startSystem } from '#test/rig.ts'
+import { eventually, nodeEnv, startSystem } from '#test/rig.ts'
 
 const main = fileURLToPath(new URL('./main.ts', import.meta.url))
 const run = promisify(execFile)
@@ -23,6 +23,7 @@ t.test('history follows prices and rules as far as it can be told', async t => {
   const parley = async (...args: string[]): Promise<{ code: number; out: string; err: string }> => {
     const env = {
       PATH: process.env.PATH,
+      ...nodeEnv,
       NATS_URL: system.nats.url,
       CLICKHOUSE_URL: system.clickhouseUrl,
       PARLEY_DATABASE: system.database,

@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 import { jetstreamManager } from '@nats-io/jetstream'
 import t from 'tap'
 import { createStore } from '#store/client.ts'
-import { connectNats, startClickHouse, startNats } from '#test/rig.ts'
+import { connectNats, nodeEnv, startClickHouse, startNats } from '#test/rig.ts'
 
 const MAIN = fileURLToPath(new URL('./migrate.ts', import.meta.url))
 const run = promisify(execFile)
@@ -13,6 +13,7 @@ const run = promisify(execFile)
 t.test('streams and schema are laid out once and left alone afterwards', async t => {
   const [nats, clickhouse] = await Promise.all([startNats(t), startClickHouse(t)])
   const env = {
+    ...nodeEnv,
     NATS_URL: nats.url,
     CLICKHOUSE_URL: clickhouse.url,
     PARLEY_DATABASE: 'migrated',
@@ -36,7 +37,7 @@ t.test('streams and schema are laid out once and left alone afterwards', async t
 })
 
 t.test('a missing address is one line and exit code 1', async t => {
-  await t.rejects(run(process.execPath, [MAIN], { env: { CLICKHOUSE_URL: 'http://127.0.0.1:1' } }), {
+  await t.rejects(run(process.execPath, [MAIN], { env: { ...nodeEnv, CLICKHOUSE_URL: 'http://127.0.0.1:1' } }), {
     code: 1,
     stderr: /^A setting is not valid: NATS_URL is required\n$/,
   })
