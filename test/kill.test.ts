@@ -25,7 +25,7 @@ interface LocalJson {
 
 const SENDERS = 8
 /** Events that flow are wanted, not a full machine: what comes back shares it with its senders. */
-const SENDS_EVERY_MS = scaled({ sample: 100, full: 10 })
+const SENDS_EVERY_MS = scaled({ sample: 250, full: 10 })
 /** Acknowledged between two kills. */
 const EVENTS_BETWEEN = scaled({ sample: 50, full: 200 })
 

@@ -4,7 +4,7 @@ import t from 'tap'
 import { scaled } from '#test/scale.ts'
 import { brokenOwners, exploreMany, modes } from './explore.ts'
 
-const WORLDS = scaled({ sample: 100, full: 2_000 })
+const WORLDS = scaled({ sample: 60, full: 2_000 })
 /** Each ends with the first world that shows what is wrong. */
 const WORLDS_OF_WRONG = 2_000
 

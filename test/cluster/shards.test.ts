@@ -66,7 +66,7 @@ const [receiver, query] = await Promise.all([
   startPart(t, 'query/main.ts', { ...env, PARLEY_QUERY_HOST: '127.0.0.1', PARLEY_QUERY_PORT: '0' }),
   startPart(t, 'processors/main.ts', env),
   startPart(t, 'processors/main.ts', env),
-  startPart(t, 'analysis/main.ts', { ...env, PARLEY_LEDGER_SECONDS: '1', PARLEY_SWEEP_SECONDS: '1' }),
+  startPart(t, 'analysis/main.ts', { ...env, PARLEY_LEDGER_SECONDS: '2', PARLEY_SWEEP_SECONDS: '2' }),
 ])
 const restUrl = `http://127.0.0.1:${String(receiver.about.port)}`
 const otelUrl = `http://127.0.0.1:${String(receiver.about.otlpPort)}`

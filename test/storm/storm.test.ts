@@ -23,6 +23,9 @@ const KINDS = [
 /** Acknowledged beside the faults, in some ten seconds. */
 const EVENTS = scaled({ sample: 500, full: 2_000 })
 
+/** Each insert costs the same for one event and for hundreds. */
+const INSERT_INTERVAL_MS = scaled({ sample: 1_500, full: 500 })
+
 /** Of the traffic, for a look at whose it is: some of every kind. */
 const JOBS = 400
 
@@ -129,6 +132,7 @@ t.test('a short storm', async t => {
   // Senders are not told no because the machine paused.
   const env = {
     PARLEY_PARSE_THREADS: '1',
+    PARLEY_INSERT_INTERVAL_MS: String(INSERT_INTERVAL_MS),
     PARLEY_QUERY_MAX_SECONDS: '600',
     PARLEY_SESSION_WAIT_MS: '60000',
     PARLEY_STOP_MS: '60000',
