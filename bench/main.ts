@@ -16,6 +16,7 @@ import { moves } from './cases/moves.ts'
 import { processing } from './cases/process.ts'
 import { query } from './cases/query.ts'
 import { queryFuzz } from './cases/query-fuzz.ts'
+import { rows } from './cases/rows.ts'
 import { scan } from './cases/scan.ts'
 import { scanFuzz } from './cases/scan-fuzz.ts'
 import { search } from './cases/search.ts'
@@ -68,6 +69,11 @@ const cases: Readonly<Record<string, { about: string; run: (args: readonly strin
   'query-fuzz': {
     about: '100,000 requests made by chance against the query node (or the number given)',
     run: queryFuzz,
+  },
+  rows: {
+    about:
+      'what a span costs the store, and what other schemas would make of it; --blocks (12), --rows (8000), --rounds (2), --tables, --variant "name: SQL; SET setting = value"',
+    run: rows,
   },
   scan: { about: 'the check of a body: JSON.parse and schemas against the byte scanner', run: scan },
   'scan-fuzz': { about: '10,000,000 mutated bodies (or the number given), checked both ways', run: scanFuzz },

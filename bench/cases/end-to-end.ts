@@ -6,10 +6,10 @@ import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { protobufBytes, request, span } from '#proto/otlp/fixture.ts'
 import { startSystem, type Teardown, type TestPart, type TestSystem } from '#test/rig.ts'
 import { engineEvents, grown, threadSeconds } from '../engine-work.ts'
 import { cpuSeconds } from '../process.ts'
+import { numberSpans, spanTemplate } from '../span-template.ts'
 import { median, table } from '../stats.ts'
 
 const GiB = 1024 * 1024 * 1024
@@ -193,14 +193,14 @@ async function visible(system: TestSystem, expected: number): Promise<void> {
 
 /** Requests of spans of about 1 KiB that all differ: ids are written into one body. */
 function createLoad(system: TestSystem) {
-  const { body, traceAt, spanAt } = template()
+  const template = spanTemplate(SPANS)
+  const { body } = template
   const agent = new Agent({ keepAlive: true })
   let [number, accepted, refused, held] = [0, 0, 0, false]
   const send = (): Promise<number> =>
     new Promise((done, reject) => {
       number++
-      for (const at of traceAt) body.writeUInt32BE(number, at)
-      for (const at of spanAt) body.writeUInt32BE(number, at)
+      numberSpans(template, number)
       const headers = { 'content-type': 'application/x-protobuf', 'x-service-org-id': system.organization }
       const sent = httpRequest(`${system.otelUrl}/v1/traces`, { method: 'POST', agent, headers }, answer => {
         answer.resume().on('end', () => done(answer.statusCode ?? 0))
@@ -232,36 +232,4 @@ function createLoad(system: TestSystem) {
       await Promise.all(Array.from({ length: connections }, () => sender(until)))
     },
   }
-}
-
-/** A body, and where the number goes: the first bytes of every trace and span id. */
-function template(): { body: Buffer; traceAt: readonly number[]; spanAt: readonly number[] } {
-  const text = 'Where is the parcel that I ordered on Monday, and when will it be here? '
-  const startMs = Date.now() - 1_000
-  const spans = Array.from({ length: SPANS }, (_, i) => {
-    const trace = 1 + Math.floor(i / 5)
-    const fields = {
-      traceId: `abcdef01${trace.toString(16).padStart(24, '0')}`,
-      spanId: `abcdef02${i.toString(16).padStart(8, '0')}`,
-      name: i % 5 === 4 ? 'tool.lookup_order' : 'chat gpt-5-mini',
-      startTimeUnixNano: `${startMs}${String(i).padStart(6, '0')}`,
-      endTimeUnixNano: `${startMs + 412}000000`,
-    }
-    return span(0, 0, fields, {
-      ...{ 'session.id': `conversation-${trace}`, 'gen_ai.request.model': 'gpt-5-mini', 'customer.tier': 'gold' },
-      ...{ 'gen_ai.usage.input_tokens': 812 + i, 'gen_ai.usage.output_tokens': 64 + i },
-      ...{ input: text.repeat(5), output: text.repeat(4) },
-    })
-  })
-  const body = Buffer.from(protobufBytes(request(spans)))
-  const traceAt = positionsOf(body, Buffer.from('abcdef01', 'hex'))
-  const spanAt = positionsOf(body, Buffer.from('abcdef02', 'hex'))
-  if (traceAt.length !== SPANS || spanAt.length !== SPANS) throw new Error('BUG: each id stands once in the body')
-  return { body, traceAt, spanAt }
-}
-
-function positionsOf(body: Buffer, wanted: Buffer): number[] {
-  const found: number[] = []
-  for (let at = body.indexOf(wanted); at >= 0; at = body.indexOf(wanted, at + 1)) found.push(at)
-  return found
 }
