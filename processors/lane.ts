@@ -20,6 +20,7 @@ import {
 } from './protocol.ts'
 import { storeRange, unplaced } from './range.ts'
 import type { Reader, StreamMessage } from './reader.ts'
+import { Rhythm } from './rhythm.ts'
 import { organizationWeights } from './weight.ts'
 
 /** What a lane has before it. */
@@ -56,7 +57,7 @@ export class LaneLoop {
   /** Recorded and not yet behind the floor, in order. */
   #flights: Flight[] = []
   #failure: { readonly error: unknown } | undefined
-  #startedAt = Number.NEGATIVE_INFINITY
+  readonly #rhythm: Rhythm
   #preparing: readonly StreamMessage[] = []
   /** Cut, and put back to be cut anew: what stands from `#slowAt` on. */
   #held: readonly StreamMessage[] = []
@@ -74,6 +75,7 @@ export class LaneLoop {
   constructor(context: PartitionContext, lane: Lane, reader: Reader) {
     this.#context = context
     this.id = lane.id
+    this.#rhythm = new Rhythm(context.shared.insertIntervalMs)
     this.#kind = lane.kind
     this.reader = reader
     this.#cutThrough = endOf(context.cursor.value, lane.id)
@@ -152,7 +154,6 @@ export class LaneLoop {
   }
 
   async #follow(): Promise<void> {
-    const { shared } = this.#context
     for (;;) {
       const messages = await this.#cut()
       if (!messages) break
@@ -166,9 +167,8 @@ export class LaneLoop {
       await this.#roomForIntent(prepared.intent)
       const flight = await this.#record(prepared, weight)
       this.#preparing = []
-      while (this.#flying().length > shared.insertsInFlight) await this.#pause()
-      this.#startedAt = performance.now()
-      void this.#insert(prepared, flight).finally(release)
+      while (this.#flying().length > this.#context.shared.insertsInFlight) await this.#pause()
+      void this.#rhythm.during(() => this.#insert(prepared, flight)).finally(release)
     }
     await this.#finishFlights()
   }
@@ -187,7 +187,7 @@ export class LaneLoop {
 
   /**
    * The messages of the next range, null when there are to be no more. A full block is cut at once; less than that only when
-   * nothing is being inserted and the last insert began an interval ago: group commit.
+   * nothing is being inserted and the last insert began an interval ago or more: group commit.
    */
   async #cut(): Promise<readonly StreamMessage[] | null> {
     const { shared, cursor, draining, holding } = this.#context
@@ -208,7 +208,7 @@ export class LaneLoop {
         await this.#pause(50)
         continue
       }
-      const waitMs = this.#startedAt + shared.insertIntervalMs - performance.now()
+      const waitMs = this.#rhythm.waitMs()
       const idle = this.#flying().length === 0
       if (reader.weight >= shared.blockBytes || (idle && reader.length > 0 && waitMs <= 0)) {
         const messages = reader.take(shared.blockBytes, end)
