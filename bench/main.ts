@@ -23,6 +23,7 @@ import { search } from './cases/search.ts'
 import { slowClient } from './cases/slow-client.ts'
 import { spans } from './cases/spans.ts'
 import { sqlGuard } from './cases/sql-guard.ts'
+import { texts } from './cases/texts.ts'
 import { twoReceivers } from './cases/two-receivers.ts'
 import { visible } from './cases/visible.ts'
 
@@ -109,6 +110,11 @@ const cases: Readonly<Record<string, { about: string; run: (args: readonly strin
   'sql-guard': {
     about: "the guard of tenants' SQL: time a statement, and 5,000 spliced ones that must not pass",
     run: sqlGuard,
+  },
+  texts: {
+    about:
+      'bytes on disk beside OTLP JSON, and of conversations whose every call repeats the history; --events (300000), --conversations (200), --turns (50), --only <pattern>, --forms',
+    run: texts,
   },
   'two-receivers': {
     about: 'the same load to one receiver and shared out among two; --rounds (7), --seconds (2)',

@@ -1,0 +1,53 @@
+// A store -> what lies on its disk: by table, by column, and what the engine worked for it.
+import type { Store } from '#store/client.ts'
+import { table } from '../stats.ts'
+
+const MiB = 1024 * 1024
+
+/** Bytes and parts of all tables that hold rows. */
+export interface Disk {
+  readonly bytes: number
+  readonly parts: number
+}
+
+/** What active parts take, projections and indexes included. */
+export async function diskOf(store: Store): Promise<Disk> {
+  const [row] = await store.read<{ bytes: string; parts: string }>(
+    'SELECT sum(bytes_on_disk) AS bytes, count() AS parts FROM system.parts WHERE active AND database = currentDatabase()',
+  )
+  return { bytes: Number(row?.bytes), parts: Number(row?.parts) }
+}
+
+/** A table of what takes most: columns, projections and indexes. */
+export async function largest(store: Store, limit = 14): Promise<string> {
+  const rows = await store.read<{ name: string; plain: string; bytes: string }>(
+    `SELECT name, sum(u) AS plain, sum(c) AS bytes FROM (
+       SELECT concat(table, '.', column) AS name, column_data_uncompressed_bytes AS u, column_data_compressed_bytes + column_marks_bytes AS c
+       FROM system.parts_columns WHERE active AND database = currentDatabase()
+       UNION ALL SELECT concat(table, ' projection ', name), data_uncompressed_bytes, bytes_on_disk
+       FROM system.projection_parts WHERE active AND database = currentDatabase()
+       UNION ALL SELECT concat(table, ' index ', name), data_uncompressed_bytes, data_compressed_bytes + marks_bytes
+       FROM system.data_skipping_indices WHERE database = currentDatabase())
+     GROUP BY name HAVING bytes > 0 ORDER BY bytes DESC LIMIT ${limit}`,
+  )
+  return table(
+    ['', 'MiB before compression', 'MiB on disk'],
+    rows.map(({ name, plain, bytes }) => [name, inMiB(Number(plain)), inMiB(Number(bytes))]),
+  )
+}
+
+/** Bytes as MiB. */
+export const inMiB = (bytes: number): string => (bytes / MiB).toFixed(1)
+
+/** Tables of the store that have rows. */
+export async function filled(store: Store): Promise<string[]> {
+  const rows = await store.read<{ table: string }>(
+    'SELECT DISTINCT table FROM system.parts WHERE active AND database = currentDatabase() AND rows > 0 ORDER BY table',
+  )
+  return rows.map(row => row.table)
+}
+
+/** Merges every table into one part for each of its partitions. */
+export async function mergeAll(store: Store): Promise<void> {
+  for (const name of await filled(store)) await store.command(`OPTIMIZE TABLE ${name} FINAL`)
+}
