@@ -68,6 +68,24 @@ t.test('strings of every length up to three blocks are read alike, with anything
   t.equal(differences, 0)
 })
 
+t.test('behind an escape anything is read alike, however many blocks behind it', async t => {
+  const scanner = new JsonScanner(4)
+  const parts = ['"', '\\', '\\"', '\\\\', '\\u0041', '\\u00', '\u001f', '\u0000', 'é', '\u007f', '!', '#']
+  let differences = 0
+  for (let at = 0; at <= 100; at++) {
+    for (const part of parts) {
+      for (const behind of ['', 'y'.repeat(40)]) {
+        const body = Buffer.from(`["\\n${'x'.repeat(at)}${part}${behind}"]`)
+        const value = parsed(body)
+        const taken = isJson(scanner, body)
+        if (taken !== (value !== undefined)) differences++
+        else if (taken && JSON.stringify(rebuilt(scanner)) !== JSON.stringify(value)) differences++
+      }
+    }
+  }
+  t.equal(differences, 0)
+})
+
 t.test('every byte is read alike in a string, behind a backslash, as a hex digit and outside', async t => {
   const scanner = new JsonScanner(4)
   let differences = 0

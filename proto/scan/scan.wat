@@ -40,6 +40,28 @@
         (i32.or
             (i8x16.bitmask (i8x16.eq (local.get $low) (v128.const i32x4 0x5c5c5c5c 0x5c5c5c5c 0x5c5c5c5c 0x5c5c5c5c)))
             (i32.shl (i8x16.bitmask (i8x16.eq (local.get $high) (v128.const i32x4 0x5c5c5c5c 0x5c5c5c5c 0x5c5c5c5c 0x5c5c5c5c))) (i32.const 16))))
+      ;; In prose most blocks have none: what is asked of them is what $plain asks.
+      (if (i32.eqz (i32.or (local.get $back) (local.get $carry)))
+        (then
+          (local.set $hits
+            (i32.or
+              (i8x16.bitmask
+                (i8x16.lt_u
+                  (v128.xor (local.get $low) (v128.const i32x4 0x02020202 0x02020202 0x02020202 0x02020202))
+                  (v128.const i32x4 0x21212121 0x21212121 0x21212121 0x21212121)))
+              (i32.shl
+                (i8x16.bitmask
+                  (i8x16.lt_u
+                    (v128.xor (local.get $high) (v128.const i32x4 0x02020202 0x02020202 0x02020202 0x02020202))
+                    (v128.const i32x4 0x21212121 0x21212121 0x21212121 0x21212121)))
+                (i32.const 16))))
+          (if (i32.eqz (local.get $hits))
+            (then
+              (local.set $at (i32.add (local.get $at) (i32.const 32)))
+              (br $escapes)))
+          (local.set $at (i32.add (local.get $at) (i32.ctz (local.get $hits))))
+          (if (i32.ne (i32.load8_u offset=1024 (local.get $at)) (i32.const 0x22)) (then (return (i32.const -1))))
+          (return (i32.or (i32.shl (i32.add (local.get $at) (i32.const 1)) (i32.const 1)) (i32.const 1)))))
       ;; Which bytes stand behind a backslash that counts: runs of backslashes pair up, which a subtraction does for all runs at once
       ;; (J. Keiser, D. Lemire: simdjson). $carry: the block before ended in such a backslash.
       (local.set $i (i32.and (local.get $back) (i32.xor (local.get $carry) (i32.const -1))))
