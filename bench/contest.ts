@@ -19,12 +19,16 @@ export const OTHER_SUBJECT = 'ordinary'
 /** A server that takes part. */
 export interface Contender {
   readonly name: ContenderName
-  readonly pid: number
+  /** Its processes. */
+  readonly pids: readonly number[]
   readonly urls: { readonly rest: string; readonly otlp: string }
 }
 
-/** `publish` is no server: a client that publishes to JetStream itself. `later`, `stored` and `checked`: see ingest-step.ts. */
-export type ContenderName = 'bare' | 'later' | 'stored' | 'checked' | 'parley' | 'ordinary' | 'publish'
+/**
+ * `publish` is no server: a client that publishes to JetStream itself. `later`, `stored` and `checked`: see ingest-step.ts. `pair`: two
+ * receivers on one port.
+ */
+export type ContenderName = 'bare' | 'later' | 'stored' | 'checked' | 'parley' | 'pair' | 'ordinary' | 'publish'
 
 /** One round, or the medians of several. CPU in seconds per million requests. */
 export interface Figures {
@@ -124,10 +128,10 @@ async function post(
   { load, templates }: PreparedLoad,
   pressure: { connections: number; seconds: number },
 ): Promise<Figures> {
-  const before = await Promise.all([cpuSeconds(contender.pid), cpuSeconds(rig.nats.pid)])
+  const before = await Promise.all([cpuOf(contender.pids), cpuSeconds(rig.nats.pid)])
   const url = contender.urls[load.protocol]
   const result = await wrk({ url, script: UNIQUE_LUA, args: [templates, String(nextRun())], ...pressure })
-  const after = await Promise.all([cpuSeconds(contender.pid), cpuSeconds(rig.nats.pid)])
+  const after = await Promise.all([cpuOf(contender.pids), cpuSeconds(rig.nats.pid)])
   await rig.purge(OTHER_STREAM)
   const answered = result.requests - result.refused
   return {
@@ -137,6 +141,10 @@ async function post(
     natsCpu: ((after[1] - before[1]) / answered) * 1e6,
     failed: result.refused + result.broken,
   }
+}
+
+async function cpuOf(pids: readonly number[]): Promise<number> {
+  return (await Promise.all(pids.map(cpuSeconds))).reduce((sum, seconds) => sum + seconds, 0)
 }
 
 async function publish({ rig, seconds }: Contest, { load }: PreparedLoad): Promise<Figures> {

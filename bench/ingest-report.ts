@@ -1,4 +1,5 @@
 // The tables of the ingestion bench: throughput and ratios, CPU, latency, and a sender alone.
+import { availableParallelism } from 'node:os'
 import type { ContenderName, Figures, Outcome } from './contest.ts'
 import { table } from './stats.ts'
 
@@ -13,6 +14,8 @@ export function reportOf(outcomes: readonly Outcome[]): string {
     throughput(outcomes),
     '### CPU seconds per million requests, and per million spans',
     cpu(outcomes),
+    '### What bounds a rate',
+    bounds(outcomes),
     '### Latency, p50 / p99 / p99.9 in ms, and failures',
     latency(outcomes),
     ...(lone.length === 0 ? [] : ['### A sender alone', alone(lone)]),
@@ -53,6 +56,70 @@ function cpu(outcomes: readonly Outcome[]): string {
       show(spans === 0 ? undefined : figures.parley && figures.parley.serverCpu / spans),
       show(spans === 0 ? undefined : figures.parley && figures.parley.natsCpu / spans),
     ]),
+  )
+}
+
+/** The threads that take requests. */
+const THREADS = { parley: 1, pair: 2 } as const
+
+/**
+ * How near to the bare server a rate could come at what a request cost in this run: with the receivers' threads busy all the time, and
+ * with all cores busy all the time.
+ */
+function bounds(outcomes: readonly Outcome[]): string {
+  return table(
+    [
+      ...[
+        'load',
+        'connections',
+        'receivers',
+        'requests/s',
+        'of the bare server',
+        'bound by receivers',
+        'bound by cores',
+      ],
+      ...[
+        'cores busy: bare',
+        'receivers',
+        'NATS',
+        'load',
+        'CPU a request, us: bare',
+        'receivers',
+        'all three',
+        'p99, ms',
+      ],
+      'failed',
+    ],
+    outcomes.flatMap(({ load, connections, figures }) =>
+      (['parley', 'pair'] as const).flatMap(name => {
+        const [bare, one] = [figures.bare, figures[name]]
+        if (bare === undefined || one === undefined) return []
+        const all = one.serverCpu + one.natsCpu + generatorCpu(one)
+        const ofBare = (cores: number, cost: number): string =>
+          ((cores * 1e6) / cost / bare.requestsPerSecond).toFixed(2)
+        const busy = (cost: number, { requestsPerSecond }: Figures): string =>
+          ((cost * requestsPerSecond) / 1e6).toFixed(2)
+        return [
+          [
+            ...[
+              load,
+              connections,
+              THREADS[name],
+              show(one.requestsPerSecond),
+              ratio(figures, 'requestsPerSecond', name, 'bare'),
+            ],
+            ...[ofBare(THREADS[name], one.serverCpu), ofBare(availableParallelism(), all)],
+            ...[
+              busy(bare.serverCpu, bare),
+              busy(one.serverCpu, one),
+              busy(one.natsCpu, one),
+              one.generatorCores.toFixed(2),
+            ],
+            ...[show(bare.serverCpu), show(one.serverCpu), show(all), show(one.p99Ms), one.failed],
+          ],
+        ]
+      }),
+    ),
   )
 }
 

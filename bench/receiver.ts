@@ -46,8 +46,8 @@ export interface ReceiverRig extends StartedReceiver {
   readonly organization: string
   /** A folder for files of the bench; removed with everything else. */
   readonly dir: string
-  /** One receiver more, over the same engines. */
-  startReceiver(): Promise<StartedReceiver>
+  /** One receiver more, over the same engines. Those that are given one port share what is sent to it; left out: a free one. */
+  startReceiver(port?: number): Promise<StartedReceiver>
   createSessions(count: number): Promise<string[]>
   /** Removes every message of the ingest streams and of the streams named. */
   purge(...others: readonly string[]): Promise<void>
@@ -87,14 +87,14 @@ async function start(undo: (() => unknown)[], close: () => Promise<void>, preloa
     replicas: 1,
   })
   const organization = (await createOrganization(buckets.control, { name: 'bench' })).id
-  const startReceiver = async (): Promise<StartedReceiver> => {
+  const startReceiver = async (port = 0): Promise<StartedReceiver> => {
     const { child, ready } = startPartProcess({
       main: 'ingest/main.ts',
       env: {
         NATS_URL: nats.url,
         CLICKHOUSE_URL: clickhouse.url,
         PARLEY_DATABASE: DATABASE,
-        PARLEY_PORT: '0',
+        PARLEY_PORT: String(port),
         PARLEY_OTLP_PORT: '0',
         ...(preload === undefined ? {} : { NODE_OPTIONS: `--import=${preload.href}` }),
       },

@@ -45,12 +45,12 @@ export async function ingestFloor(args: readonly string[]): Promise<void> {
       const started = await startServer(new URL(file, import.meta.url), rest)
       servers.push(started)
       const url = `http://127.0.0.1:${started.port}`
-      return { name, pid: started.pid, urls: { rest: url, otlp: url } }
+      return { name, pids: [started.pid], urls: { rest: url, otlp: url } }
     }
     const contenders = [
       await server('bare', 'ingest-bare.ts'),
       ...(await Promise.all(STEPS.map(step => server(step, 'ingest-step.ts', step, rig.nats.url, OTHER_SUBJECT)))),
-      { name: 'parley', pid: rig.pid, urls: rig.urls } as const,
+      { name: 'parley', pids: [rig.pid], urls: rig.urls } as const,
     ]
     let runs = 0
     const [rounds, seconds] = [Number(values.rounds), Number(values.seconds)]

@@ -5,6 +5,7 @@ import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { DiscardPolicy, RetentionPolicy, StorageType } from '@nats-io/jetstream'
+import { freePort } from '#local/ports.ts'
 import type { Load } from '../bodies.ts'
 import { eventLoad, exportLoad } from '../bodies.ts'
 import type { Contender, Contest, Outcome } from '../contest.ts'
@@ -97,13 +98,22 @@ async function startContenders(rig: ReceiverRig, servers: BenchServer[]): Promis
     const started = await startServer(new URL(`ingest-${name}.ts`, import.meta.url), args)
     servers.push(started)
     const url = `http://127.0.0.1:${started.port}`
-    return { name, pid: started.pid, urls: { rest: url, otlp: url } }
+    return { name, pids: [started.pid], urls: { rest: url, otlp: url } }
   }
   return [
     await server('bare'),
-    { name: 'parley', pid: rig.pid, urls: rig.urls },
+    { name: 'parley', pids: [rig.pid], urls: rig.urls },
+    await startPair(rig),
     await server('ordinary', rig.nats.url, OTHER_SUBJECT, rig.organization),
   ]
+}
+
+/** Two receivers on one port, as PARLEY_RECEIVERS=2 starts them. */
+async function startPair(rig: ReceiverRig): Promise<Contender> {
+  const port = await freePort()
+  const first = await rig.startReceiver(port)
+  const second = await rig.startReceiver(port)
+  return { name: 'pair', pids: [first.pid, second.pid], urls: first.urls }
 }
 
 async function run(contest: Contest, which: { quick: boolean; only: RegExp }): Promise<Outcome[]> {
@@ -118,10 +128,15 @@ async function run(contest: Contest, which: { quick: boolean; only: RegExp }): P
     if (chosen.length === 0) continue
     const templates = join(rig.dir, `templates-${i}`)
     await writeTemplates(templates, load, rig.organization)
-    await warmUp(contest, { load, templates }, Math.min(2, seconds))
+    // Two receivers are compared where the aims are.
+    const contenders = contest.contenders.filter(({ name }) => name !== 'pair' || plan === LONE)
+    await warmUp({ ...contest, contenders }, { load, templates }, Math.min(2, seconds))
     for (const connections of chosen) {
       process.stderr.write(`${load.name}, over ${connections}\n`)
-      outcomes.push(await compete(contest, { load, templates }, connections, plan === LONE && connections === 1))
+      // One connection goes to one of them.
+      const several = contenders.filter(({ name }) => name !== 'pair' || connections > 1)
+      const lone = plan === LONE && connections === 1
+      outcomes.push(await compete({ ...contest, contenders: several }, { load, templates }, connections, lone))
     }
   }
   return outcomes
