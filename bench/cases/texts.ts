@@ -55,8 +55,12 @@ export async function texts(args: readonly string[]): Promise<void> {
     const engine = { url: clickhouse.url, cpu: () => cpuSeconds(clickhouse.pid()) }
     if (only.test('realistic')) await measureWorld(engine, Number(values.events ?? 300_000))
     const lines: string[][] = []
-    for (const chats of sets.filter(chats => only.test(nameOf(chats))))
-      lines.push(await measureChats(engine, chats, values.forms === true))
+    for (const chats of sets.filter(chats => only.test(nameOf(chats)))) {
+      const line = await measureChats(engine, chats, values.forms === true)
+      lines.push(line)
+      // A run that is ended before its table has told something, too.
+      console.error(line.join(' | '))
+    }
     if (lines.length > 0) console.log(`\n${table(HEADER, lines)}`)
     console.log(`\nload of the machine ${loadavg()[0]?.toFixed(1)}`)
   } finally {
