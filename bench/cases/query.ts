@@ -12,6 +12,7 @@ import { endOf, ORGANIZATION, openStore, startParts } from '../query/machine.ts'
 import { type Bench, type Measured, measure, timeAll } from '../query/measure.ts'
 import { plot } from '../query/plot.ts'
 import { findSubjects, questionsOf } from '../query/questions.ts'
+import { tellStatements } from '../query/statements.ts'
 import { percentile, table } from '../stats.ts'
 
 const EVENTS_PER_SECOND = 2_000
@@ -32,10 +33,11 @@ export async function query(args: readonly string[]): Promise<void> {
   const { values } = parseArgs({
     args: [...args],
     options: {
-      ...{ dir: text, out: text, events: text, texts: text, share: text, rounds: text, only: text },
+      ...{ dir: text, settle: text, out: text, events: text, texts: text, share: text, rounds: text, only: text },
       ...{
         hostile: { type: 'boolean' },
         'build-only': { type: 'boolean' },
+        statements: { type: 'boolean' },
         'no-recount': { type: 'boolean' },
         'no-load': { type: 'boolean' },
       },
@@ -69,9 +71,16 @@ export async function query(args: readonly string[]): Promise<void> {
       const endMs = await endOf(folder, said)
       const kept = await openStore(t, folder)
       await build(kept.store, { ...said, endMs }, line => console.error(`${name}: ${line}`))
-      await settle(kept.store, SETTLE_S)
+      await settle(kept.store, Number(values.settle ?? SETTLE_S))
       await tellSizes(kept.store, name)
       if (values['build-only']) continue
+      if (values.statements) {
+        const asked = questionsOf(await findSubjects(kept.store, ORGANIZATION)).filter(({ name }) =>
+          options.only.test(name),
+        )
+        await tellStatements(kept, endMs, asked, options.rounds)
+        continue
+      }
       const parts = await startParts(t, kept)
       const bench = { store: kept.store, parts, endMs }
       if (values.hostile) {

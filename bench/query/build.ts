@@ -9,7 +9,9 @@ import { BLOCK, correctionsSql, eventsSql, FIRST_POSITION, tablesSql, type World
 const PIECE_ROWS = 4_096 * BLOCK
 /** Texts of a piece pass through memory. */
 const PIECE_ROWS_TEXTS = 800 * BLOCK
+/** Parts as large as they get, made on both cores: a part costs the same however few rows it has, and merges would make each again. */
 const SETTINGS = {
+  max_insert_threads: '2',
   max_insert_block_size: '1048576',
   min_insert_block_size_rows: '1048576',
   min_insert_block_size_bytes: '2000000000',
@@ -31,6 +33,8 @@ export async function build(store: Store, world: World, say: (line: string) => v
   const done = new Set(known.filter(row => row.done === 1).map(row => row.piece))
   const begun = known.filter(row => row.done === 0)
   for (const { piece } of begun) await clear(store, piece * rows, rows)
+  // Merged afterwards, as far as there is time: in the end there are some parts a month, as where much has just arrived.
+  await store.command('SYSTEM STOP MERGES')
   const startedAt = performance.now()
   let made = 0
   for (let piece = 0; piece < pieces; piece++) {
@@ -41,9 +45,13 @@ export async function build(store: Store, world: World, say: (line: string) => v
     await store.command(`INSERT INTO bench_pieces (piece, done) VALUES (${piece}, 1)`)
     made += Math.min(rows, world.events - from)
     const perSecond = made / ((performance.now() - startedAt) / 1000)
-    const left = (world.events - from - rows) / perSecond
-    say(`${piece + 1} of ${pieces} pieces, ${Math.round(perSecond)} events/s, ${Math.max(0, Math.round(left))} s left`)
+    const left = Math.max(0, world.events - from - rows) / perSecond
+    const minutes = (seconds: number): string => (seconds / 60).toFixed(1)
+    say(
+      `${piece + 1} of ${pieces} pieces, ${Math.round(perSecond)} events/s, ${minutes((performance.now() - startedAt) / 1000)} minutes, ${minutes(left)} left`,
+    )
   }
+  await store.command('SYSTEM START MERGES')
 }
 
 async function insertPiece(store: Store, world: World, from: number, count: number): Promise<void> {

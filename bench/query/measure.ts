@@ -53,7 +53,7 @@ export async function ask(
 }
 
 /** What the engine has spent so far. Nothing else is asked meanwhile and nothing is merged, so a difference is what answers cost. */
-async function spent(store: Store): Promise<Cost> {
+export async function spent(store: Store): Promise<Cost> {
   const rows = await store.read<{ event: string; value: string }>(
     `SELECT event, toString(value) AS value FROM system.events
      WHERE event IN ('SelectQuery', 'SelectedRows', 'SelectedBytes', 'OSCPUVirtualTimeMicroseconds')`,
@@ -68,7 +68,7 @@ async function spent(store: Store): Promise<Cost> {
 }
 
 /** What was spent since, less the look itself. */
-async function costSince(store: Store, before: Cost): Promise<Cost> {
+export async function costSince(store: Store, before: Cost): Promise<Cost> {
   const after = await spent(store)
   return {
     statements: after.statements - before.statements - 1,
