@@ -81,7 +81,7 @@ async function sumsOf(store: Store): Promise<Record<string, unknown>> {
        SETTINGS ${rows}`,
     ),
     metrics: await held('metrics_15m'),
-    costs: await held('costs'),
+    costs: await held('priced'),
   }
 }
 

@@ -228,9 +228,7 @@ export async function countsOf(store: Store, waitingFor?: number): Promise<Recor
     one('texts', 'SELECT count() AS n FROM texts SETTINGS optimize_use_projections = 0'),
     one('texts distinct', 'SELECT uniqExact(event_id) AS n FROM texts'),
     one('ids', "SELECT sum(sign) AS n FROM mergeTreeProjection(currentDatabase(), 'events', 'ids')"),
-    ...['metrics_15m', 'metrics_daily', 'names_daily', 'conversations_daily', 'conversations', 'users_daily'].map(
-      projected,
-    ),
+    ...['metrics_15m', 'metrics_daily', 'names_daily', 'conversations_daily', 'bounds', 'users'].map(projected),
   ])
   return { raw, ...Object.fromEntries(others) }
 }

@@ -12,7 +12,7 @@ import { createBench, faultsOf, organization, own, poolOf, publish, traceHex, tr
 
 const pool = poolOf(t)
 
-const PROJECTIONS = ['metrics_15m', 'metrics_daily', 'conversations_daily', 'conversations', 'users_daily', 'costs']
+const PROJECTIONS = ['metrics_15m', 'metrics_daily', 'conversations_daily', 'bounds', 'users', 'priced']
 
 const conversationOf = (session: string): string => conversationIdOf(organization, session)
 const standInOf = (trace: number): string => conversationOf(traceHex(trace))

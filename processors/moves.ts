@@ -152,7 +152,7 @@ export async function hoursOf(store: Store, { traces }: Slice): Promise<Hours | 
       HAVING sum(sign) > 0)
     HAVING count() > 0`
   // The one projection that can answer, so that the others are not looked at.
-  const settings = { ...NAMING, preferred_optimize_projection_name: 'conversations' }
+  const settings = { ...NAMING, preferred_optimize_projection_name: 'bounds' }
   const [row] = await store.read<Hours>(sql, { settings })
   return row && { first: Number(row.first), last: Number(row.last) }
 }

@@ -45,14 +45,7 @@ function reportOf(id: string, { exchanges, cost, summary, earlierMs = 0 }: Said)
   }
 }
 
-const PROJECTIONS = [
-  'metrics_15m',
-  'metrics_daily',
-  'names_daily',
-  'conversations_daily',
-  'conversations',
-  'users_daily',
-]
+const PROJECTIONS = ['metrics_15m', 'metrics_daily', 'names_daily', 'conversations_daily', 'bounds', 'users']
 
 /** Everything that shows how often a call counts, and with what. */
 async function shownOf(store: Store): Promise<Record<string, number>> {

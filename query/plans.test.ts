@@ -8,7 +8,7 @@ import { wholeDaysSql } from './endpoints/raw-logs/count.ts'
 import { successCondition } from './endpoints/raw-logs/filters.ts'
 import { agentCondition, allOf, NOTHING } from './filters.ts'
 import { BOUNDS_SQL, FACTS_SQL } from './reads/conversation-facts.ts'
-import { CORRECTED_CONVERSATIONS, CORRECTED_DAYS, conversationPageSql } from './reads/conversation-page.ts'
+import { CORRECTED_CONVERSATIONS, conversationPageSql, DAYS_SQL } from './reads/conversation-page.ts'
 import { answeredByDay, EVENTS, FAILED, LATENCIES } from './reads/daily.ts'
 import { EVENT_BY_ID, EVENTS_BY_KEY } from './reads/events.ts'
 import { FIRST_DAY_SQL } from './reads/first-day.ts'
@@ -31,6 +31,8 @@ const parameters = {
   to: '2106-01-01 00:00:00.000',
   until: '2106-01-01 00:00:00.000',
   from_day: '2026-06-08',
+  reach: '2026-06-08 12:00:00.000',
+  reach_day: '2026-06-08',
   to_day: '2106-01-01',
   first_end: '2026-06-09 00:00:00.000',
   last_start: '2106-01-01 00:00:00.000',
@@ -96,12 +98,12 @@ t.test('every aggregate question is answered by a projection and by no scan', as
   }
   const eventType = { sql: [`metadata['event_type'] IN {values_0:Array(String)}`], parameters: {} }
   await f('extent of the data', EXTENT_SQL, 'metrics_15m')
-  await f('days with corrections', CORRECTED_DAYS, 'metrics_daily')
+  await f('days of a page', DAYS_SQL, 'metrics_daily')
   await f('corrected conversations', CORRECTED_CONVERSATIONS, 'conversations_daily')
   await f('page of conversations', conversationPageSql(NOTHING, 'newest', PLAIN, PAGE), 'conversations_daily')
   await f('reach of a page', BUCKET_BOUND, 'metrics_15m')
-  await f('bounds of a conversation', CONVERSATION_BOUNDS, 'conversations')
-  await f('bounds of conversations', BOUNDS_SQL, 'conversations')
+  await f('bounds of a conversation', CONVERSATION_BOUNDS, 'bounds')
+  await f('bounds of conversations', BOUNDS_SQL, 'bounds')
   await f('an event by id', EVENT_BY_ID, 'ids')
   await f('count by agent', wholeDaysSql(agentCondition(['n1'])), 'names_daily')
   await f(
@@ -114,7 +116,7 @@ t.test('every aggregate question is answered by a projection and by no scan', as
   await f('first day', FIRST_DAY_SQL, 'metrics_daily')
   await f('conversations by day', daysOf(dayConversationsSql(NOTHING, 'UTC')), 'conversations_daily')
   await f('conversations of a window', WINDOW_CONVERSATIONS, 'conversations_daily')
-  await f('costs of conversations', conversationCostsSql('SELECT {conversation:UUID}'), 'costs')
+  await f('costs of conversations', conversationCostsSql('SELECT {conversation:UUID}'), 'priced')
   await f('tools and their latencies', daysOf(toolGroupsSql(NOTHING)), 'latency_daily')
   await f('latencies of everything', daysOf(bucketCountsSql(NOTHING)), 'latency_daily')
   const sums = windowGroups({ day: 'toDate(ts)' }, [EVENTS, FAILED, LATENCIES], NOTHING)
@@ -141,8 +143,8 @@ t.test('a SELECT over whole days names the aggregate that has all of its columns
   f('any', ['model', 'toDate(ts)'], [EVENTS], [])
   f('any', ['toDate(ts)'], [EVENTS], ['conversation_id IN (SELECT conversation_id FROM sessions)'])
   // Instants and days of other time zones are in no aggregate by day: the one named is only told not to fit.
-  f('users_daily', ['toDate(ts, {timezone:String})'], [EVENTS], [])
-  f('users_daily', ['toString(intDiv(toUnixTimestamp(ts), 300) * 300)'], [EVENTS], [])
+  f('users', ['toDate(ts, {timezone:String})'], [EVENTS], [])
+  f('users', ['toString(intDiv(toUnixTimestamp(ts), 300) * 300)'], [EVENTS], [])
   t.end()
 })
 
@@ -160,9 +162,9 @@ t.test('every name that stands for rows is one of the store', async t => {
 t.test('conversations of a user come from the aggregate by conversation and the captures by user', async t => {
   // Plans don't show the reads of IN-sets, which are made before; so each is asked for by itself.
   t.strictSame(projections(await plan(CAPTURED)), ['by_user'])
-  t.strictSame(projections(await plan(SEEN)), ['conversations'])
+  t.strictSame(projections(await plan(SEEN)), ['users'])
   const text = await plan(CONVERSATIONS_OF_USERS)
-  t.ok(projections(text).includes('conversations'), text)
+  t.ok(projections(text).includes('users'), text)
   t.notOk(
     projections(text).some(name => name.endsWith('.events')),
     'no scan of events',

@@ -112,7 +112,7 @@ t.test('who has kept the store busy for longer than it may is told so', async t 
 t.test('a statement that names no projection is planned without any', async t => {
   const { reader, asked } = askedReader()
   await reader.read('events', 'SELECT 1')
-  await reader.read('costs', `SELECT 1 ${answeredBy('costs')}`)
+  await reader.read('costs', `SELECT 1 ${answeredBy('priced')}`)
   await reader.read('events', 'SELECT 1', {}, { optimize_use_projections: 1 })
   t.strictSame(
     asked.map(settings => settings?.optimize_use_projections),

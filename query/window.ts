@@ -84,6 +84,13 @@ export function windowBefore(window: Window, nowMs: number): Window | null {
   return windowBetween(window.fromMs - length, window.fromMs, window.timezone)
 }
 
+/** What a read of a window and the one before it binds: both as one window, and the instant and day at which the later one begins. */
+export function parametersOfBoth(window: Window, before: Window): Readonly<Record<string, string>> {
+  const both = windowBetween(before.fromMs, window.toMs, window.timezone).parameters
+  const { from: split, from_day: split_day, first_end: split_end } = window.parameters
+  return { ...both, split, split_day, split_start: `${split_day} 00:00:00.000`, split_end }
+}
+
 function requireTimezone(timezone: string): void {
   try {
     new Intl.DateTimeFormat('en', { timeZone: timezone })

@@ -51,16 +51,16 @@ t.test('corrections stage the rows of events without paying for their projection
   )
   const named = projections.map(row => `${row.table}.${row.name}`)
   t.strictSame(named, [
-    'events.conversations',
+    'events.bounds',
     'events.conversations_daily',
-    'events.costs',
     'events.ids',
     'events.keys_daily',
     'events.latency_daily',
     'events.metrics_15m',
     'events.metrics_daily',
     'events.names_daily',
-    'events.users_daily',
+    'events.priced',
+    'events.users',
     'sessions.by_user',
   ])
 })

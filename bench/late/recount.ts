@@ -35,17 +35,15 @@ const users = (settings: string): string =>
 const SQL = `SELECT
   (${conversations(RAW)}) AS counted,
   (${users(RAW)}) AS counted_users,
-  (${conversations(by('conversations'))}) AS conversations,
-  (${whole(by('conversations_daily'))}) AS conversations_daily,
+  (${conversations(by('conversations_daily'))}) AS conversations_daily,
   (${whole(by('metrics_15m'))}) AS metrics_15m,
-  (${users(by('users_daily'))}) AS users_daily`
+  (${users(by('users'))}) AS users`
 
 /** What the places of each view's tuple mean. */
 const PLACES = {
-  conversations: ['rows', 'failures', 'microseconds', 'conversations'],
-  conversations_daily: ['rows', 'failures', 'microseconds'],
+  conversations_daily: ['rows', 'failures', 'microseconds', 'conversations'],
   metrics_15m: ['rows', 'failures', 'microseconds'],
-  users_daily: ['rows', 'users'],
+  users: ['rows', 'users'],
 } as const
 type View = keyof typeof PLACES
 type Answer = Readonly<Record<View | 'counted' | 'counted_users', readonly string[]>>
@@ -55,7 +53,7 @@ export async function recount(store: Store): Promise<Recounted> {
   const [found] = await store.read<Answer>(SQL, { settings: SETTINGS })
   const answer = found as Answer
   const counted = new Map<string, number>(
-    PLACES.conversations.map((what, place) => [what, Number(answer.counted[place])]),
+    PLACES.conversations_daily.map((what, place) => [what, Number(answer.counted[place])]),
   )
   counted.set('users', Number(answer.counted_users[1]))
   const sums = (Object.keys(PLACES) as View[]).flatMap(view =>

@@ -1,20 +1,21 @@
-// Keys of the events of conversations: the newest few of each, or the oldest many of one; and how many children events have.
+// The events of conversations: the newest few of each, or the oldest many of one; and how many children events have.
 import type { Reader } from '../reader.ts'
 import type { ConversationBounds } from './conversation-facts.ts'
 import { OF_CONVERSATIONS } from './conversation-facts.ts'
-import type { EventKey, EventRecord } from './events.ts'
+import type { EventRecord } from './events.ts'
 import { EVENT_COLUMNS } from './events.ts'
 
+// One read with all columns: the rows of some conversations are few, and to find them again by their keys is a statement more.
 const NEWEST_SQL = `
-  SELECT event_id, conversation_id, ts
+  SELECT ${EVENT_COLUMNS}
   FROM events FINAL
   PREWHERE ${OF_CONVERSATIONS}
   ORDER BY ts DESC, toString(event_id)
   LIMIT {each:UInt32} BY conversation_id`
 
-/** Keys of the newest events of each conversation, newest first. */
-export function newestKeys(reader: Reader, bounds: ConversationBounds, each: number): Promise<EventKey[]> {
-  return reader.read<EventKey>('conversation_newest', NEWEST_SQL, { ...bounds, each })
+/** The newest events of each conversation, newest first. */
+export function newestEvents(reader: Reader, bounds: ConversationBounds, each: number): Promise<EventRecord[]> {
+  return reader.read<EventRecord>('conversation_newest', NEWEST_SQL, { ...bounds, each })
 }
 
 const OLDEST_SQL = `

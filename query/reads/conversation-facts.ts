@@ -47,7 +47,7 @@ export const BOUNDS_SQL = `
     WHERE ${OURS} AND conversation_id IN {conversations:Array(UUID)}
     GROUP BY conversation_id
     HAVING sum(sign) > 0
-    ${answeredBy('conversations')}
+    ${answeredBy('bounds')}
   )
   HAVING count() > 0`
 

@@ -22,12 +22,13 @@ export const positionOf = ({ last_at, conversation_id }: ChosenConversation): Po
   id: conversation_id,
 })
 
-export const CORRECTED_DAYS = `
-  SELECT toDate(ts) AS day
+/** Days of a window, newest first: how much happened, and whether a reversed row is unmerged. */
+export const DAYS_SQL = `
+  SELECT toDate(ts) AS day, toUInt32(greatest(sum(sign), 0)) AS events, min(sign) < 0 AS corrected
   FROM events
   WHERE ${OURS} AND toDate(ts) >= {from_day:Date} AND toDate(ts) <= {to_day:Date}
   GROUP BY toDate(ts)
-  HAVING min(sign) < 0
+  ORDER BY day DESC
   ${answeredBy('metrics_daily')}`
 
 // A conversation whose rows of a day all moved away sums to zero there and needs no recount: the page leaves it out by itself.
@@ -45,16 +46,18 @@ export const CORRECTED_CONVERSATIONS = `
 const FROM_AGGREGATE = (conditions: Conditions): string => `
     SELECT conversation_id, max(ts) AS last
     FROM events
-    WHERE ${OURS} AND toDate(ts) >= {from_day:Date} AND toDate(ts) < {to_day:Date}
+    WHERE ${OURS} AND toDate(ts) >= {reach_day:Date} AND toDate(ts) < {to_day:Date}
       AND conversation_id NOT IN {corrected:Array(UUID)}${andAll(conditions.sql)}
     GROUP BY conversation_id, toDate(ts)
     HAVING sum(sign) > 0
     ${answeredBy('conversations_daily')}`
 
+const SINCE_REACH = `ts >= {reach:DateTime64(9, 'UTC')} AND toStartOfHour(ts) >= toStartOfHour({reach:DateTime64(9, 'UTC')})`
+
 const FROM_ROWS = (conditions: Conditions): string => `
     SELECT conversation_id, max(ts) AS last
     FROM events FINAL
-    PREWHERE ${OURS} AND ${IN_WINDOW} AND conversation_id IN {corrected:Array(UUID)}
+    PREWHERE ${OURS} AND ${IN_WINDOW} AND ${SINCE_REACH} AND conversation_id IN {corrected:Array(UUID)}
     WHERE 1${andAll(conditions.sql)}
     GROUP BY conversation_id`
 
@@ -81,7 +84,7 @@ export const eligibleSql = (conditions: Conditions, { recount, ends }: Eligible)
   FROM (${parts.map(part => part(conditions)).join('\n    UNION ALL')}
   )
   GROUP BY conversation_id
-  HAVING last_at >= {from:DateTime64(9, 'UTC')}`
+  HAVING last_at >= {reach:DateTime64(9, 'UTC')}`
 }
 
 /** One page of them. */
@@ -93,29 +96,78 @@ export const conversationPageSql = (
 ): string => `${eligibleSql(conditions, eligible)}
     AND (${afterCursor(slice, 'last_at', 'toString(conversation_id)', sort)})${sliceSql('last_at', 'toString(conversation_id)', sort)}`
 
-/** Conversations of a window under conditions, by last activity, ties by id. */
+/** How far back a read goes, which may be later than the window begins. */
+export type Reach = Readonly<Record<'reach' | 'reach_day', string>>
+
+/** The whole window. */
+export const reachOf = ({ parameters: { from, from_day } }: Window): Reach => ({ reach: from, reach_day: from_day })
+
+/** Events of the newest days that are read for each conversation of a page at first, and how much farther each next attempt reaches. */
+const EVENTS_EACH = 50
+const REACH_FACTOR = 16
+
+/**
+ * Conversations of a window under conditions, by last activity, ties by id. The newest of them were active on the newest days: the page
+ * reads as many days as should hold it, and more only when they did not.
+ */
 export async function chooseConversations(
   reader: Reader,
   options: { window: Window; conditions: Conditions; sort: 'newest' | 'oldest'; slice: Slice },
 ): Promise<ChosenConversation[]> {
   const { window, conditions, sort, slice } = options
-  const corrected = await correctedConversations(reader, window)
-  const eligible = { recount: corrected.length > 0, ends: Number.isFinite(window.toMs) }
-  return reader.read<ChosenConversation>('conversation_page', conversationPageSql(conditions, sort, eligible, slice), {
-    ...conditions.parameters,
-    ...window.parameters,
-    ...sliceParameters(slice),
-    corrected,
-  })
+  const days = await readDays(reader, window)
+  const ends = Number.isFinite(window.toMs)
+  for (let wanted = (slice.offset + slice.limit) * EVENTS_EACH; ; wanted *= REACH_FACTOR) {
+    const reach = sort === 'newest' ? reachBack(days, window, slice, wanted) : reachOf(window)
+    const corrected = await correctedOf(
+      reader,
+      days.filter(({ day }) => day >= reach.reach_day),
+    )
+    const sql = conversationPageSql(conditions, sort, { recount: corrected.length > 0, ends }, slice)
+    const found = await reader.read<ChosenConversation>('conversation_page', sql, {
+      ...conditions.parameters,
+      ...window.parameters,
+      ...reach,
+      ...sliceParameters(slice),
+      corrected,
+    })
+    if (found.length === slice.limit || reach.reach_day === window.parameters.from_day) return found
+  }
 }
 
-/** Conversations of a window of which some rows of a day are reversed and others are not; mostly none. */
-export async function correctedConversations(reader: Reader, window: Window): Promise<string[]> {
+/** The newest days with that many events, of those that a cursor has not passed; the whole window where it has no more. */
+function reachBack(days: readonly Day[], window: Window, { after }: Slice, wanted: number): Reach {
+  let events = 0
+  for (const { day, events: more } of days) {
+    if (after !== undefined && day > after.at.slice(0, 10)) continue
+    events += more
+    if (events >= wanted && day > window.parameters.from_day) return { reach: `${day} 00:00:00.000`, reach_day: day }
+  }
+  return reachOf(window)
+}
+
+interface Day {
+  readonly day: string
+  readonly events: number
+  readonly corrected: 0 | 1
+}
+
+function readDays(reader: Reader, window: Window): Promise<Day[]> {
   const { from_day, to_day } = window.parameters
-  const days = await reader.read<{ day: string }>('corrected_days', CORRECTED_DAYS, { from_day, to_day })
-  if (days.length === 0) return []
+  return reader.read<Day>('days', DAYS_SQL, { from_day, to_day })
+}
+
+/** Conversations of which some rows of one of the days are reversed and others are not; mostly none. */
+async function correctedOf(reader: Reader, days: readonly Day[]): Promise<string[]> {
+  const corrected = days.filter(day => day.corrected === 1).map(({ day }) => day)
+  if (corrected.length === 0) return []
   const rows = await reader.read<{ conversation_id: string }>('corrected_conversations', CORRECTED_CONVERSATIONS, {
-    days: days.map(row => row.day),
+    days: corrected,
   })
   return rows.map(row => row.conversation_id)
+}
+
+/** The same of a whole window. */
+export async function correctedConversations(reader: Reader, window: Window): Promise<string[]> {
+  return correctedOf(reader, await readDays(reader, window))
 }

@@ -7,7 +7,7 @@ import type { Question } from '../questions.ts'
 import type { Parameters, Reader } from '../reader.ts'
 import type { Window } from '../window.ts'
 import type { ChosenConversation, Eligible } from './conversation-page.ts'
-import { correctedConversations, eligibleSql } from './conversation-page.ts'
+import { correctedConversations, eligibleSql, reachOf } from './conversation-page.ts'
 import { answeredBy, latest, latestEntry, OURS, standing } from './sql.ts'
 import type { SummaryKeys } from './summary-costs.ts'
 
@@ -78,8 +78,8 @@ const FIGURES = `
       FROM (
         SELECT conversation_id, user_id, sum(sign) AS events FROM events
         WHERE ${OURS} AND conversation_id IN (${KEYED})
-        GROUP BY conversation_id, user_id HAVING events > 0
-        ${answeredBy('conversations')}
+        GROUP BY user_id, conversation_id HAVING events > 0
+        ${answeredBy('users')}
       )
       GROUP BY conversation_id`
 
@@ -116,6 +116,7 @@ async function bound(reader: Reader, grouping: Grouping): Promise<{ members: str
     parameters: {
       ...grouping.conditions.parameters,
       ...grouping.window.parameters,
+      ...reachOf(grouping.window),
       corrected,
       group_key: grouping.key,
       ...(grouping.value === undefined ? {} : { group_value: grouping.value }),

@@ -52,7 +52,7 @@ export const CONVERSATION_BOUNDS = `
   WHERE ${OURS} AND conversation_id = {conversation:UUID}
   GROUP BY conversation_id
   HAVING sum(sign) > 0
-  ${answeredBy('conversations')}`
+  ${answeredBy('bounds')}`
 
 /** Keys of a page in a window, under conditions, of one conversation or of all. */
 export async function readLogKeys(

@@ -3,7 +3,7 @@ import type { Conditions } from '../filters.ts'
 import { averageMs, bucketMs, bucketsAt } from '../latency.ts'
 import type { Parameters, Reader } from '../reader.ts'
 import { daySql } from '../series.ts'
-import type { Window } from '../window.ts'
+import { parametersOfBoth, type Window } from '../window.ts'
 import { EVENTS, FAILED, LATENCIES } from './daily.ts'
 import { usersOfSql, WINDOW_CONVERSATIONS } from './users.ts'
 import { windowGroups } from './window-groups.ts'
@@ -14,14 +14,29 @@ interface Asked {
   readonly conditions: Conditions
 }
 
+/** The same of a window and of the one before it, in one read; null where there is none before. */
+interface AskedBoth extends Asked {
+  readonly before: Window | null
+}
+
 const bound = ({ window, conditions }: Asked): Parameters => ({
   ...conditions.parameters,
   ...window.parameters,
   ...(window.timezone === 'UTC' ? {} : { timezone: window.timezone }),
 })
 
+const boundBoth = ({ before, ...asked }: AskedBoth): Parameters => ({
+  ...bound(asked),
+  ...(before === null ? {} : parametersOfBoth(asked.window, before)),
+})
+
+/** Which of two windows a row is of: 1 = the one that was asked for, 0 = the one before. */
+interface OfWindow {
+  readonly current: 0 | 1
+}
+
 /** Sums of one day. */
-export interface DaySums {
+export interface DaySums extends OfWindow {
   readonly day: string
   readonly events: number
   readonly errors: number
@@ -29,54 +44,49 @@ export interface DaySums {
   readonly us: string
 }
 
-export const daySumsSql = (conditions: Conditions, timezone: string): string => `
-  SELECT toString(day) AS day, toUInt32(sum(n)) AS events, toUInt32(sum(failed_n)) AS errors, sum(timed) AS timed, sum(us) AS us
-  FROM (${windowGroups({ day: daySql(timezone) }, [EVENTS, FAILED, LATENCIES], conditions)})
-  GROUP BY day
+export const daySumsSql = (conditions: Conditions, timezone: string, split: boolean): string => `
+  SELECT ${split ? 'current' : '1 AS current'}, toString(day) AS day,
+    toUInt32(sum(n)) AS events, toUInt32(sum(failed_n)) AS errors, sum(timed) AS timed, sum(us) AS us
+  FROM (${windowGroups({ day: daySql(timezone) }, [EVENTS, FAILED, LATENCIES], conditions, { split })})
+  GROUP BY current, day
   HAVING events > 0
   ORDER BY day`
 
-/** Sums by day, oldest first; days without events are absent. */
-export function readDaySums(reader: Reader, asked: Asked): Promise<DaySums[]> {
-  return reader.read<DaySums>('day_sums', daySumsSql(asked.conditions, asked.window.timezone), bound(asked))
+/** Sums by day of both windows, oldest first; days without events are absent. */
+export function readDaySums(reader: Reader, asked: AskedBoth): Promise<DaySums[]> {
+  const sql = daySumsSql(asked.conditions, asked.window.timezone, asked.before !== null)
+  return reader.read<DaySums>('day_sums', sql, boundBoth(asked))
 }
 
-/** Distinct counts of one day, or of the whole window. */
-export interface Distinct {
+/** Distinct counts of one day, or of a whole window. */
+export interface Distinct extends OfWindow {
   readonly day: string
   readonly whole: 0 | 1
   readonly conversations: number
   readonly users: number
 }
 
-export const dayConversationsSql = (conditions: Conditions, timezone: string): string =>
-  windowGroups({ day: daySql(timezone), conversation_id: 'conversation_id' }, [EVENTS], conditions)
+export const dayConversationsSql = (conditions: Conditions, timezone: string, split = false): string =>
+  windowGroups({ day: daySql(timezone), conversation_id: 'conversation_id' }, [EVENTS], conditions, { split })
 
-const distinctSql = (conditions: Conditions, timezone: string): string => `
+const distinctSql = (conditions: Conditions, timezone: string, split: boolean): string => `
   SELECT
-    toString(day) AS day, toUInt8(grouping(day)) AS whole,
+    current, toString(day) AS day, toUInt8(grouping(day)) AS whole,
     toUInt32(uniqExact(conversation_id)) AS conversations, toUInt32(uniqExactIf(user, user != '')) AS users
   FROM (
-    SELECT day, conversation_id
-    FROM (${dayConversationsSql(conditions, timezone)})
-    GROUP BY day, conversation_id
+    SELECT ${split ? 'current' : '1 AS current'}, day, conversation_id
+    FROM (${dayConversationsSql(conditions, timezone, split)})
+    GROUP BY current, day, conversation_id
     HAVING sum(n) > 0
   ) AS seen
   LEFT JOIN (${usersOfSql(WINDOW_CONVERSATIONS)}
   ) AS known USING (conversation_id)
-  GROUP BY GROUPING SETS ((day), ())`
+  GROUP BY GROUPING SETS ((current, day), (current))`
 
-/** Distinct conversations and known users by day, and of the whole window: no sum of the days. */
-export async function readDistinct(
-  reader: Reader,
-  asked: Asked,
-): Promise<{ whole: Distinct | undefined; days: readonly Distinct[] }> {
-  const rows = await reader.read<Distinct>(
-    'distinct',
-    distinctSql(asked.conditions, asked.window.timezone),
-    bound(asked),
-  )
-  return { whole: rows.find(row => row.whole === 1), days: rows.filter(row => row.whole === 0) }
+/** Distinct conversations and known users by day, and of the whole windows: no sums of the days. */
+export function readDistinct(reader: Reader, asked: AskedBoth): Promise<Distinct[]> {
+  const sql = distinctSql(asked.conditions, asked.window.timezone, asked.before !== null)
+  return reader.read<Distinct>('distinct', sql, boundBoth(asked))
 }
 
 export const bucketCountsSql = (conditions: Conditions): string =>

@@ -4,7 +4,7 @@ import type { Question } from '../questions.ts'
 import type { Parameters, Reader } from '../reader.ts'
 import type { Window } from '../window.ts'
 import type { Eligible } from './conversation-page.ts'
-import { correctedConversations, eligibleSql } from './conversation-page.ts'
+import { correctedConversations, eligibleSql, reachOf } from './conversation-page.ts'
 import { GROUP_KEY, groupValuesSql } from './groups.ts'
 import { BY_ROWS, IN_WINDOW, latest, OURS, standing } from './sql.ts'
 import { usersOfSql, WINDOW_CONVERSATIONS } from './users.ts'
@@ -81,6 +81,7 @@ async function ask(
   return reader.read<OptionRecord>(question, optionsSql(found, asked, eligible), {
     ...conditions.parameters,
     ...window.parameters,
+    ...reachOf(window),
     ...more,
     corrected,
     search,

@@ -25,16 +25,26 @@ export const RAGGED_DAYS = `${IN_WINDOW}
     AND (ts < {first_end:DateTime64(9, 'UTC')} OR ts >= {last_start:DateTime64(9, 'UTC')})
     AND (toStartOfHour(ts) < {first_end:DateTime64(9, 'UTC')} OR toStartOfHour(ts) >= {last_start:DateTime64(9, 'UTC')})`
 
+/** The day that a second window begins on, when one read is of a window and the one before it: it is in neither of them whole. */
+const SPLIT_DAY = `ts >= {split_start:DateTime64(9, 'UTC')} AND ts < {split_end:DateTime64(9, 'UTC')}`
+const SPLIT_HOURS = `toStartOfHour(ts) >= {split_start:DateTime64(9, 'UTC')} AND toStartOfHour(ts) < {split_end:DateTime64(9, 'UTC')}`
+
+/** What both windows hold of the days that are in neither of them whole. */
+export const SPLIT_RAGGED_DAYS = `${IN_WINDOW}
+    AND (ts < {first_end:DateTime64(9, 'UTC')} OR ts >= {last_start:DateTime64(9, 'UTC')} OR (${SPLIT_DAY}))
+    AND (toStartOfHour(ts) < {first_end:DateTime64(9, 'UTC')} OR toStartOfHour(ts) >= {last_start:DateTime64(9, 'UTC')} OR (${SPLIT_HOURS}))`
+
 /** Projections of `events` and `sessions` that answer questions; `any` lets the planner look through them all. */
 export type Projection =
   | 'metrics_15m'
   | 'metrics_daily'
   | 'names_daily'
   | 'conversations_daily'
-  | 'conversations'
+  | 'bounds'
+  | 'users'
+  | 'priced'
   | 'latency_daily'
   | 'keys_daily'
-  | 'costs'
   | 'by_user'
   | 'ids'
   | 'any'
@@ -51,7 +61,7 @@ export const answeredBy = (projection: Projection): string =>
  * The end of a SELECT of instants or values that no projection holds, in a statement of which others are answered by projections: it
  * names the one that is told soonest not to fit.
  */
-export const BY_ROWS = `SETTINGS preferred_optimize_projection_name = 'users_daily'`
+export const BY_ROWS = `SETTINGS preferred_optimize_projection_name = 'users'`
 
 /** Stream order of session captures: what is greater wins. */
 const CAPTURE_ORDER = '(received_at, origin_sequence, origin_frame, origin_index, origin_partition)'

@@ -9,9 +9,9 @@ import { answeredBy, OURS } from './sql.ts'
 const { inputTokens, outputTokens, cost, costComputed, pricingInvalid } = Present
 const HOW = inputTokens | outputTokens | cost | costComputed | pricingInvalid
 /** Those of them that keep buckets apart. */
-const APART = cost | costComputed | pricingInvalid
+export const APART = cost | costComputed | pricingInvalid
 
-interface SummaryRecord extends Omit<CostSums, 'priced' | 'computed' | 'invalid'> {
+export interface SummaryRecord extends Omit<CostSums, 'priced' | 'computed' | 'invalid'> {
   readonly key: string
   readonly how: number
   /** Of one request, on average: it lies within the size that all of them have in common. */
@@ -31,17 +31,20 @@ export const conversationCostsSql = (conversations: string): string => `
       sum(sign * toInt64(cache_read_tokens)) AS cache_read, sum(sign * toInt64(cache_write_tokens)) AS cache_write,
       sum(sign * toInt64(reasoning_tokens)) AS reasoning, sum(sign * toInt64(cost_nanos)) AS nanos
     FROM events
-    WHERE ${OURS} AND conversation_id IN (${conversations})
+    WHERE ${OURS} AND bitAnd(present, ${HOW}) > 0 AND conversation_id IN (${conversations})
     GROUP BY conversation_id, model, provider, how, repeating, size
-    HAVING events > 0 AND how > 0
-    ${answeredBy('costs')}`
+    HAVING events > 0
+    ${answeredBy('priced')}`
+
+/** What groups that are priced alike come to. */
+export const TOTALS = `
+    toString(intDiv(sum(input) + sum(events) - 1, sum(events))) AS usual_input, sum(input) AS input_tokens,
+    sum(output) AS output_tokens, sum(cache_read) AS cache_read_tokens, sum(cache_write) AS cache_write_tokens,
+    sum(reasoning) AS reasoning_tokens, sum(nanos) AS cost_nanos`
 
 const summarySql = (keys: string, conversations: string): string => `
   SELECT
-    toString(keyed.key) AS key, model, provider, bitAnd(costs.how, ${APART}) AS how, size,
-    toString(intDiv(sum(input) + sum(events) - 1, sum(events))) AS usual_input, sum(input) AS input_tokens,
-    sum(output) AS output_tokens, sum(cache_read) AS cache_read_tokens, sum(cache_write) AS cache_write_tokens,
-    sum(reasoning) AS reasoning_tokens, sum(nanos) AS cost_nanos
+    toString(keyed.key) AS key, model, provider, bitAnd(costs.how, ${APART}) AS how, size, ${TOTALS}
   FROM (${keys}
   ) AS keyed
   INNER JOIN (
@@ -67,7 +70,11 @@ export async function readSummaryCosts(
   reader: Reader,
   { keys, conversations, parameters }: SummaryKeys,
 ): Promise<Map<string, CostMetadata[]>> {
-  const rows = await reader.read<SummaryRecord>('summary_costs', summarySql(keys, conversations), parameters)
+  return costsByKey(await reader.read<SummaryRecord>('summary_costs', summarySql(keys, conversations), parameters))
+}
+
+/** Rows of sums -> cost metadata by key. */
+export function costsByKey(rows: readonly SummaryRecord[]): Map<string, CostMetadata[]> {
   const byKey = new Map<string, CostMetadata[]>()
   for (const row of rows) {
     const bit = (mask: number): 0 | 1 => ((row.how & mask) > 0 ? 1 : 0)

@@ -1,24 +1,19 @@
 // Users -> their conversations. A conversation's user is the one that its captures name last; only where they name none, its events.
 import type { Conditions } from '../filters.ts'
 import { andAll, NOTHING } from '../filters.ts'
-import type { Reader } from '../reader.ts'
 import { answeredBy, latest, OURS, standing } from './sql.ts'
-import type { SummaryKeys } from './summary-costs.ts'
 
 /** Conversations of which any capture names one of `{users:Array(String)}`. */
 export const CAPTURED = `SELECT conversation_id FROM sessions WHERE ${OURS} AND user_id IN {users:Array(String)}
       ${answeredBy('by_user')}`
 
-/**
- * Conversations with events of one of the users. user_id is a key of the aggregate by conversation, so its signed sum is exact
- * whatever was corrected.
- */
+/** Conversations with events of one of the users. user_id is a key of the aggregate, so its signed sum is exact whatever was corrected. */
 export const SEEN = `SELECT conversation_id FROM events
-      WHERE ${OURS} AND user_id IN {users:Array(String)} GROUP BY conversation_id, user_id HAVING sum(sign) > 0
-      ${answeredBy('conversations')}`
+      WHERE ${OURS} AND user_id IN {users:Array(String)} GROUP BY user_id, conversation_id HAVING sum(sign) > 0
+      ${answeredBy('users')}`
 
 /** Conversations that may be of one of the users: captures or events name them. */
-const CANDIDATES = `SELECT conversation_id FROM (${CAPTURED} UNION DISTINCT ${SEEN})`
+export const CANDIDATES = `SELECT conversation_id FROM (${CAPTURED} UNION DISTINCT ${SEEN})`
 
 /**
  * Rows (conversation_id, user, events) of the users' conversations under conditions. Captures and the aggregate by conversation are
@@ -38,7 +33,7 @@ export const conversationsOfUsersSql = (conditions: Conditions): string => `
         WHERE ${OURS} AND conversation_id IN (${CANDIDATES})${andAll(conditions.sql)}
         GROUP BY conversation_id, user_id
         HAVING standing > 0
-        ${answeredBy('conversations')}
+        ${answeredBy('users')}
       )
       GROUP BY conversation_id
     )
@@ -63,10 +58,10 @@ export const usersOfSql = (conversations: string): string => `
       SELECT conversation_id, '' AS captured, max(user_id) AS seen
       FROM (
         SELECT conversation_id, user_id FROM events
-        WHERE ${OURS} AND conversation_id IN (${conversations})
-        GROUP BY conversation_id, user_id
+        WHERE ${OURS} AND user_id > '' AND conversation_id IN (${conversations})
+        GROUP BY user_id, conversation_id
         HAVING sum(sign) > 0
-        ${answeredBy('conversations')}
+        ${answeredBy('users')}
       )
       GROUP BY conversation_id
     )
@@ -100,40 +95,4 @@ export function emailCondition(email: string): Conditions {
     ],
     parameters: { email },
   }
-}
-
-/** What a user did. */
-export interface UserFigures {
-  readonly user: string
-  readonly conversations: number
-  readonly events: number
-}
-
-const FIGURES_SQL = (conditions: Conditions): string => `
-  SELECT user, toUInt32(count()) AS conversations, toUInt32(sum(conversation.events)) AS events
-  FROM (${conversationsOfUsersSql(conditions)}
-  ) AS conversation
-  GROUP BY user`
-
-/** Conversations of users by `user:<id>`, as costs are summed. */
-export const costKeysOfUsers = (users: readonly string[], conditions: Conditions): SummaryKeys => ({
-  keys: `
-    SELECT concat('user:', user) AS key, conversation_id FROM (${conversationsOfUsersSql(conditions)}
-    )`,
-  conversations: CANDIDATES,
-  parameters: { ...conditions.parameters, users },
-})
-
-/** Figures of users over the whole history of the conversations that meet the conditions. */
-export async function readUserFigures(
-  reader: Reader,
-  users: readonly string[],
-  conditions: Conditions,
-): Promise<Map<string, UserFigures>> {
-  if (users.length === 0) return new Map()
-  const rows = await reader.read<UserFigures>('user_figures', FIGURES_SQL(conditions), {
-    ...conditions.parameters,
-    users,
-  })
-  return new Map(rows.map(row => [row.user, row]))
 }

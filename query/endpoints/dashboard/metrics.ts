@@ -26,12 +26,14 @@ export async function readMetrics(call: Call, request: QueryFilters): Promise<Co
   const window = windowOf(request, nowMs)
   const asked = { window, conditions: eventConditions(request) }
   const before = windowBefore(window, nowMs)
-  const [days, distinct, p95, previous] = await Promise.all([
-    readDaySums(reader, asked),
-    readDistinct(reader, asked),
+  const [sums, counts, p95] = await Promise.all([
+    readDaySums(reader, { ...asked, before }),
+    readDistinct(reader, { ...asked, before }),
     readP95(reader, asked),
-    before && readTotals(call, { ...asked, window: before }),
   ])
+  const days = sums.filter(day => day.current === 1)
+  const distinct = counts.filter(({ current }) => current === 1)
+  const distinctDays = distinct.filter(({ whole }) => whole === 0)
   const { timezone } = window
   const firstMs = days[0] ? startOfDay(days[0].day, timezone) : nowMs
   const end = Math.min(window.toMs - 1, nowMs)
@@ -39,24 +41,25 @@ export async function readMetrics(call: Call, request: QueryFilters): Promise<Co
   const daily = <T extends DaySums | Distinct>(rows: readonly T[], count: (row: T) => number) =>
     byDay(shown, timezone, rows, count)
   return {
-    ...totals(days, distinct.whole),
+    ...totals(days, wholeOf(distinct)),
     daily_calls: daily(days, day => day.events),
-    daily_users: daily(distinct.days, day => day.users),
-    daily_conversations: daily(distinct.days, day => day.conversations),
+    daily_users: daily(distinctDays, day => day.users),
+    daily_conversations: daily(distinctDays, day => day.conversations),
     error_count: sumOf(days, day => day.errors),
     avg_latency: averageOf(days),
     p95_latency: p95,
     daily_errors: daily(days, day => day.errors),
-    previous,
+    previous: before && totals(earlier(sums), wholeOf(earlier(counts))),
   }
 }
 
 type Totals = NonNullable<CommandCenterMetrics['previous']>
 
-async function readTotals({ reader }: Call, asked: Parameters<typeof readDaySums>[1]): Promise<Totals> {
-  const [days, { whole }] = await Promise.all([readDaySums(reader, asked), readDistinct(reader, asked)])
-  return totals(days, whole)
-}
+/** What is of the window before. */
+const earlier = <T extends { readonly current: 0 | 1 }>(rows: readonly T[]): T[] =>
+  rows.filter(row => row.current === 0)
+
+const wholeOf = (counts: readonly Distinct[]): Distinct | undefined => counts.find(({ whole }) => whole === 1)
 
 function totals(days: readonly DaySums[], whole: Distinct | undefined): Totals {
   const events = sumOf(days, day => day.events)

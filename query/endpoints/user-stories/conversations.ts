@@ -5,13 +5,12 @@ import { CONVERSATION_EVENTS, CONVERSATION_IO_MAX_BYTES } from '#proto/dashboard
 import { eventHead, isoTime, NO_TEXTS } from '../../answers.ts'
 import type { Missing } from '../../missing.ts'
 import type { Reader } from '../../reader.ts'
-import { newestKeys } from '../../reads/conversation-events.ts'
+import { newestEvents } from '../../reads/conversation-events.ts'
 import type { ConversationBounds, ConversationFacts } from '../../reads/conversation-facts.ts'
 import { boundsOf, readFacts } from '../../reads/conversation-facts.ts'
 import type { ChosenConversation } from '../../reads/conversation-page.ts'
 import { readCosts } from '../../reads/costs.ts'
 import type { EventRecord } from '../../reads/events.ts'
-import { readEvents } from '../../reads/events.ts'
 import { readLenders } from '../../reads/lenders.ts'
 import type { SessionState } from '../../reads/sessions.ts'
 import { readSessions } from '../../reads/sessions.ts'
@@ -100,7 +99,7 @@ async function readNewest(
   excludeIo: boolean,
   orElse: Missing['orElse'],
 ): Promise<Map<string, ConversationEvent[]>> {
-  const records = await readEvents(reader, await newestKeys(reader, bounds, CONVERSATION_EVENTS))
+  const records = await newestEvents(reader, bounds, CONVERSATION_EVENTS)
   const texts = excludeIo ? undefined : await orElse(readAllTexts(reader, bounds, records), new Map())
   const byConversation = new Map<string, ConversationEvent[]>()
   for (const record of records) {

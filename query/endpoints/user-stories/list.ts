@@ -5,14 +5,10 @@ import type { ConversationRow, VisibleUserSummary } from '#proto/dashboard/user-
 import { UserStoriesRequest, UserStoriesResponse } from '#proto/dashboard/user-stories.ts'
 import type { Call } from '../../endpoint.ts'
 import { endpoint } from '../../endpoint.ts'
-import type { Conditions } from '../../filters.ts'
-import type { Missing } from '../../missing.ts'
 import { createMissing } from '../../missing.ts'
 import { pageOf, sliceOf } from '../../page.ts'
 import { chooseConversations, positionOf } from '../../reads/conversation-page.ts'
-import { readSummaryCosts } from '../../reads/summary-costs.ts'
-import { costKeysOfUsers, readUserFigures, type UserFigures } from '../../reads/users.ts'
-import type { Window } from '../../window.ts'
+import { type Histories, NO_HISTORIES, readHistories } from '../../reads/histories.ts'
 import { windowFrom, windowOf } from '../../window.ts'
 import { hydrate } from './conversations.ts'
 import { storyConditions } from './filters.ts'
@@ -41,12 +37,17 @@ export async function readStories(call: Call, request: UserStoriesRequest): Prom
     slice: sliceOf(request),
   })
   const missing = createMissing(call)
-  let histories: Histories = { users: [], figures: new Map(), costs: new Map() }
+  let users: readonly string[] = []
+  let histories: Histories = NO_HISTORIES
   const page = chosen.slice(0, request.page_size)
-  const conversations = await hydrate(call.reader, page, request.exclude_io, missing, async users => {
-    if (!request.allow_limited_preview) histories = await readHistories(call, users, conditions, missing.orElse)
+  const conversations = await hydrate(call.reader, page, request.exclude_io, missing, async found => {
+    if (request.allow_limited_preview) return
+    users = found
+    // The time range chooses the page, not the history.
+    const always = { sql: conditions.sql, parameters: { ...conditions.parameters, ...windowFrom(0).parameters } }
+    histories = await missing.orElse(readHistories(call.reader, users, always), NO_HISTORIES)
   })
-  const user_summaries = request.allow_limited_preview ? [] : summarize(conversations, histories)
+  const user_summaries = request.allow_limited_preview ? [] : summarize(conversations, users, histories)
   return {
     conversations,
     user_summaries,
@@ -56,33 +57,11 @@ export async function readStories(call: Call, request: UserStoriesRequest): Prom
   }
 }
 
-/** What is known of some users over their whole history. */
-interface Histories {
-  readonly users: readonly string[]
-  readonly figures: ReadonlyMap<string, UserFigures>
-  readonly costs: ReadonlyMap<string, CostMetadata[]>
-}
-
-async function readHistories(
-  call: Call,
-  users: readonly string[],
-  conditions: Conditions,
-  orElse: Missing['orElse'],
-): Promise<Histories> {
-  // The time range chooses the page, not the history.
-  const always: Window = windowFrom(0)
-  const whole = { sql: conditions.sql, parameters: { ...conditions.parameters, ...always.parameters } }
-  const [figures, costs] = await Promise.all([
-    orElse(readUserFigures(call.reader, users, whole), new Map<string, UserFigures>()),
-    orElse(costsOf(call, users, whole), new Map<string, CostMetadata[]>()),
-  ])
-  return { users, figures, costs }
-}
-
 /** Figures of the users of the page over their whole history; those of anonymous conversations are the conversation's own. */
 function summarize(
   conversations: readonly ConversationRow[],
-  { users, figures, costs }: Histories,
+  users: readonly string[],
+  { figures, costs }: Histories,
 ): VisibleUserSummary[] {
   const summary = (
     key: string,
@@ -103,19 +82,10 @@ function summarize(
   return [
     ...users.map(user => {
       const found = figures.get(user)
-      const key = `user:${user}`
-      return summary(key, found?.conversations ?? 0, found?.events ?? 0, costs.get(key) ?? [])
+      return summary(`user:${user}`, found?.conversations ?? 0, found?.events ?? 0, costs.get(user) ?? [])
     }),
     ...anonymous.map(({ conversation_id, message_count, cost_metadata }) =>
       summary(`conversation:${conversation_id}`, 1, message_count, cost_metadata),
     ),
   ]
-}
-
-async function costsOf(
-  { reader }: Call,
-  users: readonly string[],
-  conditions: Conditions,
-): Promise<Map<string, CostMetadata[]>> {
-  return users.length === 0 ? new Map() : readSummaryCosts(reader, costKeysOfUsers(users, conditions))
 }
