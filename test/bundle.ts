@@ -21,7 +21,7 @@ const BUNDLED = [
 
 /**
  * Bundled by itself into a folder of this name: by it tap knows frames of its own in a stack, which are not shown. Every file starts with
- * its 300 modules.
+ * its 260 modules.
  */
 const TAP_FOLDER = 'node_modules/@tapjs'
 
