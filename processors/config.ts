@@ -20,11 +20,15 @@ export const processorSettings = {
     min: 100,
     max: 600_000,
   }),
-  insertIntervalMs: integer('PARLEY_INSERT_INTERVAL_MS', 'least time between two inserts of a partition', {
-    default: 500,
-    min: 0,
-    max: 60_000,
-  }),
+  insertIntervalMs: integer(
+    'PARLEY_INSERT_INTERVAL_MS',
+    'least time between two inserts of a partition; where they take long, up to twice of it',
+    {
+      default: 500,
+      min: 0,
+      max: 60_000,
+    },
+  ),
   insertsInFlight: integer('PARLEY_INSERTS_IN_FLIGHT', 'ranges of one lane that are inserted at the same time', {
     default: 2,
     min: 1,
