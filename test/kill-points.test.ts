@@ -23,7 +23,7 @@ import {
   pointsOf,
   stageOf,
 } from './kill-points/engine-points.ts'
-import { differences, fromProjection, groupsSql, Ledger, projectionsOf } from './kill-points/ledger.ts'
+import { differences, heldGroupsOf, Ledger, projectionsOf } from './kill-points/ledger.ts'
 import { chosen, killOptions, whileTimeLasts } from './kill-points/options.ts'
 import { startWired, type WiredProcessor } from './kill-points/processor.ts'
 import type { Step, Trap } from './kill-points/steps.ts'
@@ -123,11 +123,8 @@ t.test('the comparison sees what is lost, doubled and strange, and asks the proj
   const aggregates = (await projectionsOf(store)).filter(({ type }) => type === 'Aggregate')
   t.ok(aggregates.length >= 6, `${aggregates.length} aggregate projections`)
   for (const projection of aggregates) {
-    const parameters = { organizations: [organization] }
-    const settings = fromProjection(projection.name)
-    const plan = await store.read<{ explain: string }>(`EXPLAIN ${groupsSql(projection)}`, { parameters, settings })
-    const source = plan.find(({ explain }) => explain.includes('ReadFrom'))?.explain.trim() ?? ''
-    t.match(source, `(${projection.name})`, `${projection.name} is read`)
+    const { groups } = await heldGroupsOf(store, projection, ledger)
+    t.ok(Number(groups) > 0, `${projection.name} is read`)
   }
 })
 

@@ -108,14 +108,26 @@ export async function readingsOf(store: Store, projection: Projection): Promise<
     const select = (from: string) => (where: string) => `SELECT _part AS part, ${columns} FROM ${from} WHERE ${where}`
     return { projection, rows: select(table), held: select(source) }
   }
-  const held = await store.read<{ name: string; type: string }>(`DESCRIBE TABLE ${source}`)
-  const outputs = held.map(column => mergedOf(column))
-  const groups = held.filter(column => !isState(column)).map(({ name: key }) => quoted(key))
+  const { outputs, groups } = await heldColumnsOf(store, projection)
   return {
     projection,
     rows: where => `SELECT _part AS part, ${columns} FROM ${table} WHERE ${where} GROUP BY part, ${keys}`,
     held: where =>
       `SELECT _part AS part, ${outputs.join(', ')} FROM ${source} WHERE ${where} GROUP BY ${['part', ...groups].join(', ')}`,
+  }
+}
+
+/** Where an aggregate projection can be read by itself, what of, and by what its groups are told apart. @throws when the store does not answer. */
+export async function heldColumnsOf(
+  store: Store,
+  { table, name }: Pick<Projection, 'table' | 'name'>,
+): Promise<{ readonly source: string; readonly outputs: readonly string[]; readonly groups: readonly string[] }> {
+  const source = `mergeTreeProjection(${store.database}, ${table}, ${name})`
+  const held = await store.read<{ name: string; type: string }>(`DESCRIBE TABLE ${source}`)
+  return {
+    source,
+    outputs: held.map(column => mergedOf(column)),
+    groups: held.filter(column => !isState(column)).map(({ name: key }) => quoted(key)),
   }
 }
 

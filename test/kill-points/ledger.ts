@@ -6,6 +6,7 @@ import { parsers } from '#processors/registry.ts'
 import { EnvelopeWriter, FrameEncoding, FrameKind } from '#proto/envelope.ts'
 import { NIL_UUID, uuidBytes } from '#proto/ids.ts'
 import type { Store } from '#store/client.ts'
+import { heldColumnsOf } from '#store/verify/projections.ts'
 
 const ENVELOPE_MAX_BYTES = 8 * 1024 * 1024
 /** More ids than this are read in sixteen parts, by their first digit, so that no answer is large. */
@@ -165,38 +166,40 @@ export async function projectionsOf(store: Store): Promise<Projection[]> {
   return projections
 }
 
-/** Settings under which a query is answered from this projection, or refused. */
-export function fromProjection(name: string) {
-  return {
-    force_optimize_projection: 1,
-    force_optimize_projection_name: name,
-    // Otherwise an access to a map's element is rewritten before projections are matched.
-    optimize_functions_to_subcolumns: 0,
-  } as const
-}
-
-/** The projection's own query over the rows of `organizations`: how many groups, and a digest of all of them. */
-export function groupsSql({ query, table }: Projection): string {
-  const grouped = query.replace(
-    ' GROUP BY ',
-    ` FROM ${table} WHERE organization IN ({organizations:Array(UUID)}) GROUP BY `,
-  )
-  return `SELECT count() AS groups, sum(cityHash64(*)) AS digest FROM (${grouped})`
-}
-
 /** The answer from the projection must be the answer from the rows, in every group and every sum. */
 async function compareGroups(store: Store, projection: Projection, ledger: Ledger): Promise<Difference | null> {
-  const sql = groupsSql(projection)
-  const parameters = { organizations: [...ledger.organizations] }
-  const ask = (settings: Record<string, number | string>) =>
-    store.read<{ groups: string; digest: string }>(sql, { parameters, settings })
-  const [[rows], [groups]] = await Promise.all([
-    ask({ optimize_use_projections: 0 }),
-    ask(fromProjection(projection.name)),
-  ])
-  if (rows?.groups === groups?.groups && rows?.digest === groups?.digest) return null
-  const detail = `from rows ${JSON.stringify(rows)}, from the projection ${JSON.stringify(groups)}`
+  const [rows, held] = await Promise.all([groupsOf(store, projection, ledger), heldGroupsOf(store, projection, ledger)])
+  if (rows.groups === held.groups && rows.digest === held.digest) return null
+  const detail = `from rows ${JSON.stringify(rows)}, from the projection ${JSON.stringify(held)}`
   return { where: `${projection.table}.${projection.name}`, lost: 0, doubled: 0, strange: 1, detail }
+}
+
+/** How many groups, and a digest of all of them. */
+interface Groups {
+  readonly groups: string
+  readonly digest: string
+}
+
+const WITHIN = 'WHERE organization IN ({organizations:Array(UUID)})'
+
+/** The projection's own query over the rows. */
+function groupsOf(store: Store, { query, table }: Projection, ledger: Ledger): Promise<Groups> {
+  return digestOf(store, query.replace(' GROUP BY ', ` FROM ${table} ${WITHIN} GROUP BY `), ledger)
+}
+
+/** What the projection itself holds: the planner would not take one whose granules are smaller than those of a small table. */
+export async function heldGroupsOf(store: Store, projection: Projection, ledger: Ledger): Promise<Groups> {
+  const { source, outputs, groups } = await heldColumnsOf(store, projection)
+  const sql = `SELECT ${outputs.join(', ')} FROM ${source} ${WITHIN} GROUP BY ${groups.join(', ')}`
+  return digestOf(store, sql, ledger)
+}
+
+async function digestOf(store: Store, grouped: string, ledger: Ledger): Promise<Groups> {
+  const [found] = await store.read<Groups>(`SELECT count() AS groups, sum(cityHash64(*)) AS digest FROM (${grouped})`, {
+    parameters: { organizations: [...ledger.organizations] },
+    settings: { optimize_use_projections: 0 },
+  })
+  return found as Groups
 }
 
 /** A projection that holds rows must hold those of its table. */
