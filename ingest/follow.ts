@@ -4,6 +4,7 @@ import type { Consumer, JsMsg } from '@nats-io/jetstream'
 import { DeliverPolicy, jetstream } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/transport-node'
 import { SESSION_ENTRY_CHARS, SESSIONS_HEADER, sessionsSubjectOf, streamOf } from '#proto/streams.ts'
+import { FOLLOWING } from '#runtime/following.ts'
 import type { Log } from '#runtime/log.ts'
 
 /**
@@ -12,9 +13,6 @@ import type { Log } from '#runtime/log.ts'
  */
 const PULL_MESSAGES = 200
 const RETRY_MS = 250
-/** A pull ends after this long and is renewed; the server says every HEARTBEAT_MS that it is still there. */
-const PULL_MS = 30_000
-const HEARTBEAT_MS = 5_000
 
 export interface Follower {
   /** How many envelopes with sessions of a partition have been read. */
@@ -120,10 +118,9 @@ function followPartition(options: FollowerOptions, partition: number): Followed 
         if ((await consumer.info(true)).num_pending === 0) caughtUp = true
         // An ordered consumer: the client makes it anew after a gap or lost heartbeats.
         const messages = await consumer.consume({
+          ...FOLLOWING,
           callback: read,
           max_messages: PULL_MESSAGES,
-          expires: PULL_MS,
-          idle_heartbeat: HEARTBEAT_MS,
         })
         stop = () => messages.stop()
         if (closed) stop()

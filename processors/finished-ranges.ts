@@ -1,6 +1,7 @@
 // The BLOCKS stream -> the records of finished ranges in order, from a position on: what an owner has to look at.
 import { DeliverPolicy, type JetStreamClient } from '@nats-io/jetstream'
 import { BLOCKS_STREAM } from '#proto/streams.ts'
+import { FOLLOWING } from '#runtime/following.ts'
 import type { Log } from '#runtime/log.ts'
 import type { BlockRecord } from './blocks.ts'
 import { sleep } from './outage.ts'
@@ -41,7 +42,7 @@ export function followFinished({ js, signal, log }: FollowOptions, after: number
       deliver_policy: DeliverPolicy.StartSequence,
       opt_start_seq: last + 1,
     })
-    const messages = await consumer.consume({ max_messages: PULL_MESSAGES })
+    const messages = await consumer.consume({ ...FOLLOWING, max_messages: PULL_MESSAGES })
     const stop = (): void => messages.stop()
     signal.addEventListener('abort', stop, { once: true })
     if (signal.aborted) stop()

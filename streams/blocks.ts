@@ -2,6 +2,7 @@
 import { DeliverPolicy, jetstream, jetstreamManager } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/transport-node'
 import { BLOCKS_STREAM } from '#proto/streams.ts'
+import { FOLLOWING } from '#runtime/following.ts'
 import type { Log } from '#runtime/log.ts'
 
 /** A finished range: rows of these positions and this generation are in the store. `position` orders ranges as they were finished. */
@@ -66,6 +67,7 @@ export function followStoredRanges(nc: NatsConnection, log: Log): StoredRanges {
       opt_start_seq: last + 1,
     })
     const messages = await consumer.consume({
+      ...FOLLOWING,
       callback: message => {
         try {
           add(message.seq, message.string())
