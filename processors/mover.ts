@@ -2,7 +2,7 @@
 // rows of this partition may have to go home. Up to where it has looked stands in a key, written by compare-and-set; looking twice
 // does no harm, and so a move that was cut short is found by looking again.
 import { randomUUID } from 'node:crypto'
-import { BLOCKS_STREAM, movesKeyOf } from '#proto/streams.ts'
+import { movesKeyOf } from '#proto/streams.ts'
 import type { BlockRecord } from './blocks.ts'
 import { capturedOf, copyCaptures, dropCaptures } from './captures.ts'
 import type { PartitionContext } from './context.ts'
@@ -39,9 +39,9 @@ export interface MoverState {
   readonly at: number
   /**
    * A move is under way, so that what rewrites rows from elsewhere waits. With pairs, of a build that staged them: they stand whole in
-   * `corrections`, and may be in `events` in part. `through`: the last record that its round looks at; builds before did not say.
+   * `corrections`, and may be in `events` in part.
    */
-  readonly move: { readonly id: string; readonly pairs: number; readonly through?: number } | null
+  readonly move: { readonly id: string; readonly pairs: number } | null
 }
 
 /** Between two rounds as long as the last one took, up to this: what is revealed meanwhile moves together. */
@@ -68,8 +68,6 @@ export class Mover {
   #state: MoverState
   #revision = 0
   #told = 0
-  /** Up to this record an owner before may have brought rows home and left behind what was captured with them. */
-  #doubtful = 0
 
   constructor(context: PartitionContext, fence: Fence) {
     this.#context = context
@@ -131,28 +129,25 @@ export class Mover {
 
   /** True when there was something to look for. */
   async #look(round: readonly PlacedRecord[]): Promise<boolean> {
-    const { settling } = this.#context
-    const [first, last] = [round[0] as PlacedRecord, round.at(-1) as PlacedRecord]
+    const { settling, cursor } = this.#context
+    // Of whatever else is settled from now on another record tells: a row and its capture are both seen by a round, or neither.
+    const settled = settledCondition(cursor.value)
     const touched = this.#touchedBy(round)
     if (Object.values(touched).every(positions => positions.length === 0)) return false
     const traces = await this.#insist(() => this.#timed('links', () => linkedTraces(settling.store, touched)))
-    const through = Math.max(last.position, this.#doubtful)
-    if (traces.length > 0) await this.#write({ ...this.#state, move: { id: randomUUID(), pairs: 0, through } })
-    const doubtful = first.position <= this.#doubtful
+    if (traces.length > 0) await this.#write({ ...this.#state, move: { id: randomUUID(), pairs: 0 } })
     for (const some of slicesOf(traces)) {
       const { recent, older } = await this.#insist(() => this.#timed('older', () => this.#split(some)))
       const captured = recent.flatMap(({ trace, begin }) => (begin.captured ? [trace] : []))
-      const asked = doubtful ? some : older
-      let capturing: (() => Promise<void>) | undefined = () => this.#captures(some, { captured, asked })
+      // Before their rows: what still stands elsewhere is how whoever comes next finds a trace again.
+      await this.#insist(() => this.#alone(() => this.#captures({ traces: some, captured, older, settled })))
       for (const part of [...slicesBySequence(recent), { traces: older, from: 0, spans: Number.POSITIVE_INFINITY }]) {
         // Others may take rows of this partition back between two moves.
         for (let more = part.traces.length > 0; more; ) {
           this.#check()
-          more = await this.#insist(() => this.#alone(() => together(this.#home(part), capturing?.())))
-          capturing = undefined
+          more = await this.#insist(() => this.#alone(() => this.#home(part, settled)))
         }
       }
-      if (capturing) await this.#insist(() => this.#alone(capturing as () => Promise<void>))
     }
     return true
   }
@@ -203,30 +198,30 @@ export class Mover {
   }
 
   /** Moves some of what is not at home; true when there may be more. May be repeated from anywhere. */
-  async #home({ traces, from, hours, spans }: Part): Promise<boolean> {
-    const { partition, settling, signal, cursor } = this.#context
+  async #home({ traces, from, hours, spans }: Part, settled: string): Promise<boolean> {
+    const { partition, settling, signal } = this.#context
     const { store, lease } = settling
-    const slice: Slice = { partition, traces, settled: settledCondition(cursor.value), from }
+    const slice: Slice = { partition, traces, settled: this.#stillOf(settled), from }
     const standing = hours ?? (await this.#timed('hours', () => hoursOf(store, slice)))
     if (!standing) return false
     await lease.fresh(signal)
     return this.#move({ ...slice, ...standing, few: spans <= MOVE_ROWS })
   }
 
-  /**
-   * Lets homes know what was captured under stand-ins: of what this owner has read it knows where that was, of `asked` the store has to
-   * say.
-   */
-  async #captures(
-    traces: readonly LinkedTrace[],
-    { captured, asked }: { readonly captured: readonly LinkedTrace[]; readonly asked: readonly LinkedTrace[] },
-  ): Promise<void> {
-    const { partition, settling, cursor } = this.#context
+  /** What was settled and still is: a replay may have begun since. */
+  #stillOf(settled: string): string {
+    const now = settledCondition(this.#context.cursor.value)
+    return now === settled ? settled : `(${settled}) AND (${now})`
+  }
+
+  /** Lets homes know what was captured under stand-ins: of what this owner has read it knows where that was. */
+  async #captures({ traces, captured, older, settled }: Captures): Promise<void> {
+    const { partition, settling } = this.#context
     const { store } = settling
-    const slice: Slice = { partition, traces, settled: settledCondition(cursor.value), from: 0 }
+    const slice: Slice = { partition, traces, settled: this.#stillOf(settled), from: 0 }
     await this.#timed('captures', async () => {
-      const others = await capturedOf(store, { ...slice, traces: asked })
-      await copyCaptures(store, { ...slice, traces: [...new Set([...captured, ...others])] })
+      const others = await capturedOf(store, { ...slice, traces: older })
+      await copyCaptures(store, { ...slice, traces: [...captured, ...others] })
     })
     await this.#timed('drop', () => dropCaptures(store, slice))
   }
@@ -256,12 +251,10 @@ export class Mover {
     return rows >= moveRows
   }
 
-  /** Copies the move that is found, if a build before has staged it, until nothing of it is left; it ends with its round. */
+  /** Copies the move that is found, if a build before has staged it, until nothing of it is left, and says so. */
   async #finish(): Promise<void> {
-    const { move, at } = this.#state
+    const { move } = this.#state
     if (!move) return
-    const after = at < this.#doubtful ? { ...move, pairs: 0 } : null
-    if (move.pairs === 0 && after !== null) return
     const { partition, settling, signal, log, shared } = this.#context
     const { store, lease } = settling
     while ((await this.#timed('left', () => leftOf(store, partition, move.id))) > 0) {
@@ -274,7 +267,7 @@ export class Mover {
         throw error
       })
     }
-    await this.#write({ ...this.#state, move: after })
+    await this.#write({ ...this.#state, move: null })
     shared.metrics.moved.inc(move.pairs)
     if (move.pairs > 0)
       log.info({ move: move.id, rows: move.pairs }, 'a move that a build before has staged is finished')
@@ -289,17 +282,11 @@ export class Mover {
     this.#revision = entry?.revision ?? 0
     const found = entry?.operation === 'PUT' ? entry.json<MoverState>() : this.#state
     await this.#write({ ...found, owner: `${cursor.value.owner}/${cursor.value.epoch}` })
-    if (found.move === null) return
-    const { state } = await insist(streamOutage, signal, async () =>
-      (await shared.js.streams.get(BLOCKS_STREAM)).info(),
-    )
-    this.#doubtful = Math.min(found.move.through ?? state.last_seq, state.last_seq)
   }
 
   async #pass(at: number, tell: boolean): Promise<void> {
-    const moving = this.#state.move !== null
-    this.#state = { ...this.#state, at, move: at < this.#doubtful ? this.#state.move : null }
-    if (tell || moving || at - this.#told >= TELL_RECORDS) await this.#write(this.#state)
+    this.#state = { ...this.#state, at, move: null }
+    if (tell || at - this.#told >= TELL_RECORDS) await this.#write(this.#state)
   }
 
   async #write(state: MoverState): Promise<void> {
@@ -326,11 +313,15 @@ export class Mover {
   }
 }
 
-/** Both at the same time, and an end only when both have ended. @throws what the first or the second threw. */
-async function together<T>(first: Promise<T>, second: Promise<void> | undefined): Promise<T> {
-  const ended = await Promise.allSettled([first, second])
-  for (const one of ended) if (one.status === 'rejected') throw one.reason
-  return first
+/** Traces of which captures go home. */
+interface Captures {
+  readonly traces: readonly LinkedTrace[]
+  /** Of these something was captured that this owner has read. */
+  readonly captured: readonly LinkedTrace[]
+  /** Of these the store has to say. */
+  readonly older: readonly LinkedTrace[]
+  /** settledCondition */
+  readonly settled: string
 }
 
 /** A trace, and what this owner has read of it. */

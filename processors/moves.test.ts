@@ -202,7 +202,9 @@ t.test('an owner that vanishes at any step leaves what the next one completes', 
       await before.stop()
       const { promise: there, resolve: reached } = Promise.withResolvers<void>()
       // From this step on the store never answers.
+      const sent: Step[] = []
       const silent = spoiled(bench.db.store, async (send, at) => {
+        sent.push(at)
         if (at !== step) return send()
         if (arrives) await send()
         reached()
@@ -217,8 +219,8 @@ t.test('an owner that vanishes at any step leaves what the next one completes', 
       await bench.db.store.command('OPTIMIZE TABLE events FINAL')
       const next = await own(t, bench)
       t.comment(`${step}, ${arrives ? 'done' : 'not done'}`)
+      t.same(sent, step === 'move' ? ['captures', 'move'] : ['captures'], 'rows go home when their captures are there')
       await shows(t, bench, homes, false)
-      // Rows that went home and were folded say nothing any more of what was captured with them.
       await eventually('the user went along', async () => (await usersOf(bench.db.store, home)).join() === 'ada')
       await next.stop()
     }
