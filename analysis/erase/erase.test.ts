@@ -123,8 +123,9 @@ await store.command(
   `INSERT INTO corrections SELECT * REPLACE (toInt8(-1) AS sign, generateUUIDv4(1) AS move_id) FROM events WHERE origin_sequence = 1 AND origin_index < 10`,
 )
 await store.command(
-  `INSERT INTO replaced_reports SELECT organization, conversation_id, 0, 1, 0 FROM sessions WHERE user_id = {user:String} LIMIT 3`,
-  { parameters: { user: ADA } },
+  `INSERT INTO replaced_reports SELECT organization, conversation_id, 0, 1, 0 FROM sessions
+   WHERE organization = {organization:UUID} AND user_id = {user:String} LIMIT 3`,
+  { parameters: { organization: ORGANIZATION, user: ADA } },
 )
 const graceBefore = { events: 730, texts: 730, sessions: 15 }
 
