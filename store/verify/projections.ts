@@ -100,7 +100,7 @@ interface Readings {
 /** Both questions about a projection. */
 export async function readingsOf(store: Store, projection: Projection): Promise<Readings> {
   const { table, name, type, query } = projection
-  const source = `mergeTreeProjection(${store.database}, ${table}, ${name})`
+  const source = heldBy(store, projection)
   const list = /^SELECT (.*?) (?:GROUP|ORDER) BY (.*)$/s.exec(query)
   if (!list) throw new Error(`the projection ${table}.${name} reads ${query}`)
   const [, columns = '', keys = ''] = list
@@ -117,15 +117,17 @@ export async function readingsOf(store: Store, projection: Projection): Promise<
   }
 }
 
-/** Where an aggregate projection can be read by itself, what of, and by what its groups are told apart. @throws when the store does not answer. */
+/** The table function that reads a projection by itself. */
+export const heldBy = ({ database }: Store, { table, name }: Pick<Projection, 'table' | 'name'>): string =>
+  `mergeTreeProjection(${database}, ${table}, ${name})`
+
+/** What of an aggregate projection is read, and by what its groups are told apart. @throws when the store does not answer. */
 export async function heldColumnsOf(
   store: Store,
-  { table, name }: Pick<Projection, 'table' | 'name'>,
-): Promise<{ readonly source: string; readonly outputs: readonly string[]; readonly groups: readonly string[] }> {
-  const source = `mergeTreeProjection(${store.database}, ${table}, ${name})`
-  const held = await store.read<{ name: string; type: string }>(`DESCRIBE TABLE ${source}`)
+  projection: Pick<Projection, 'table' | 'name'>,
+): Promise<{ readonly outputs: readonly string[]; readonly groups: readonly string[] }> {
+  const held = await store.read<{ name: string; type: string }>(`DESCRIBE TABLE ${heldBy(store, projection)}`)
   return {
-    source,
     outputs: held.map(column => mergedOf(column)),
     groups: held.filter(column => !isState(column)).map(({ name: key }) => quoted(key)),
   }

@@ -6,7 +6,7 @@ import { parsers } from '#processors/registry.ts'
 import { EnvelopeWriter, FrameEncoding, FrameKind } from '#proto/envelope.ts'
 import { NIL_UUID, uuidBytes } from '#proto/ids.ts'
 import type { Store } from '#store/client.ts'
-import { heldColumnsOf } from '#store/verify/projections.ts'
+import { heldBy, heldColumnsOf } from '#store/verify/projections.ts'
 
 const ENVELOPE_MAX_BYTES = 8 * 1024 * 1024
 /** More ids than this are read in sixteen parts, by their first digit, so that no answer is large. */
@@ -189,8 +189,8 @@ function groupsOf(store: Store, { query, table }: Projection, ledger: Ledger): P
 
 /** What the projection itself holds: the planner would not take one whose granules are smaller than those of a small table. */
 export async function heldGroupsOf(store: Store, projection: Projection, ledger: Ledger): Promise<Groups> {
-  const { source, outputs, groups } = await heldColumnsOf(store, projection)
-  const sql = `SELECT ${outputs.join(', ')} FROM ${source} ${WITHIN} GROUP BY ${groups.join(', ')}`
+  const { outputs, groups } = await heldColumnsOf(store, projection)
+  const sql = `SELECT ${outputs.join(', ')} FROM ${heldBy(store, projection)} ${WITHIN} GROUP BY ${groups.join(', ')}`
   return digestOf(store, sql, ledger)
 }
 
@@ -218,7 +218,7 @@ async function compareRows(
       await store.read<{ n: string; digest: string }>(sql, { parameters, settings: { optimize_use_projections: 0 } })
     )[0]
   }
-  const [rows, held] = await Promise.all([ask(table), ask(`mergeTreeProjection(${store.database}, ${table}, ${name})`)])
+  const [rows, held] = await Promise.all([ask(table), ask(heldBy(store, { table, name }))])
   if (rows?.n === held?.n && rows?.digest === held?.digest) return null
   const detail = `from rows ${JSON.stringify(rows)}, from the projection ${JSON.stringify(held)}`
   return { where: `${table}.${name}`, lost: 0, doubled: 0, strange: 1, detail }
