@@ -2,10 +2,11 @@
 // found. Every step looks at what is there, so a pass that was killed anywhere is begun again.
 import { USER_HASH_SQL } from '#proto/erasure.ts'
 import type { Store } from '#store/client.ts'
+import { deleteRows } from '#store/deletions.ts'
 import { type Doomed, doomedTables, GROUP, type Target } from './conditions.ts'
 
-/** Deletions wait for every part, however long that takes. */
-const SETTINGS = { mutations_sync: '2', async_insert: 0, max_execution_time: 0 } as const
+/** Tombstones are written for sure, however long that takes. */
+const SETTINGS = { async_insert: 0, max_execution_time: 0 } as const
 /** Rows may arrive while others are deleted: what is left after this many tries is found by the next sweep. */
 const TRIES = 5
 
@@ -116,21 +117,18 @@ export async function erasePass(context: PassContext, target: Target): Promise<R
       if (attempt === 0 && begun?.table === table && begun.rows > rows) erased[table] = begun.rows - rows
       if (rows === 0) break
       await tell({ erased, deleting: { table, rows } })
-      await store.command(`ALTER TABLE ${table} DELETE WHERE ${doomed.where}`, {
-        parameters: doomed.parameters,
-        settings: { ...SETTINGS, allow_nondeterministic_mutations: 1 },
-      })
+      await deleteRows(store, { table, where: doomed.where, parameters: doomed.parameters, signal })
       erased[table] = (erased[table] ?? 0) + rows
     }
   }
   // They were needed to find the rest; what stays are tombstones.
-  await store.command(
-    `ALTER TABLE erased DELETE WHERE ${OURS} AND erasure = {erasure:UUID} AND kind IN ('event', 'name')`,
-    {
-      parameters: { organization: target.organization, erasure: target.erasure },
-      settings: SETTINGS,
-    },
-  )
+  const { organization, erasure } = target
+  await deleteRows(store, {
+    table: 'erased',
+    where: `${OURS} AND erasure = {erasure:UUID} AND kind IN ('event', 'name')`,
+    parameters: { organization, erasure },
+    signal,
+  })
   await tell({ erased })
   return erased
 }

@@ -6,6 +6,7 @@ import { cutoffsOf } from '#proto/retention.ts'
 import type { Log } from '#runtime/log.ts'
 import type { Metrics } from '#runtime/metrics.ts'
 import type { Store } from '#store/client.ts'
+import { deleteRows } from '#store/deletions.ts'
 import type { Shards } from '#store/shards.ts'
 import { isSettled } from '#store/verify/scope.ts'
 import { readQuiet } from '#streams/settled.ts'
@@ -16,7 +17,6 @@ export const EXPIRED_KEY = 'expired'
 /** Organizations of one deletion. */
 const TOGETHER = 200
 const HOUR_MS = 3_600_000
-const SETTINGS = { mutations_sync: '2', allow_nondeterministic_mutations: 1, max_execution_time: 0 } as const
 
 /** What it needs. */
 export interface ExpiryContext {
@@ -84,11 +84,7 @@ async function remove(store: Store, { table, where, parameters }: ExpiredRows, s
   )
   let rows = 0
   for (const { partition, n } of found) {
-    signal.throwIfAborted()
-    await store.command(`ALTER TABLE ${table} DELETE IN PARTITION ID '${partition}' WHERE ${where}`, {
-      parameters,
-      settings: SETTINGS,
-    })
+    await deleteRows(store, { table, partition, where, parameters, signal })
     rows += Number(n)
   }
   return rows
