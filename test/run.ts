@@ -3,7 +3,7 @@
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { glob, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { glob, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import { dirname, join, relative, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -15,6 +15,7 @@ import { temporaryFolder } from './memory-disk.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const PRELOADED = new URL('./stripped.mjs', import.meta.url)
+/** Each run has a folder of its own in here, called by its process, until a later run finds that process gone. */
 const RESULTS = join(ROOT, '.tap', 'test-results')
 /** A file that takes longer hangs. It is asked what it waits for first (tap tells), and then ended. */
 const FILE_TIMEOUT_S = 1_200
@@ -28,10 +29,14 @@ const JOBS_PER_CORE = 3
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { jobs: { type: 'string' }, save: { type: 'string' } },
+  options: { jobs: { type: 'string' }, save: { type: 'string' }, results: { type: 'string' } },
 })
 const jobs = Number(values.jobs ?? availableParallelism() * JOBS_PER_CORE)
-if (!(jobs >= 1)) throw new Error('usage: npm test [-- [--jobs=N] [--save=FILE with what failed] [files or folders]]')
+if (!(jobs >= 1)) {
+  const options = '[--jobs=N] [--save=FILE with what failed] [--results=FOLDER of what files say]'
+  throw new Error(`usage: npm test [-- ${options} [files or folders]]`)
+}
+const results = resolve(values.results ?? join(RESULTS, String(process.pid)))
 
 const say = (text: string): boolean => process.stdout.write(`${text}\n`)
 
@@ -64,11 +69,30 @@ async function choose(): Promise<string[]> {
 
 const running = new Set<ChildProcess>()
 
+/** Makes room: what runs of processes that are gone have left goes, what runs beside this one is left alone. */
+async function clearResults(): Promise<void> {
+  await mkdir(RESULTS, { recursive: true })
+  for (const name of await readdir(RESULTS)) {
+    if (name === String(process.pid) || !isRunning(name))
+      await rm(join(RESULTS, name), { recursive: true, force: true })
+  }
+  await mkdir(results, { recursive: true })
+}
+
+/** True of the id of a living process. */
+function isRunning(name: string): boolean {
+  try {
+    return /^\d+$/.test(name) && process.kill(Number(name), 0)
+  } catch {
+    return false
+  }
+}
+
 /** Runs a file to its end. */
 async function run(file: string): Promise<Outcome> {
   const startedAt = performance.now()
-  const saved = join(RESULTS, `${file}.tap`)
-  const cpuFile = join(RESULTS, `${file}.cpu`)
+  const saved = join(results, `${file}.tap`)
+  const cpuFile = join(results, `${file}.cpu`)
   await mkdir(dirname(saved), { recursive: true })
   const child = spawn(process.execPath, [file], {
     cwd: ROOT,
@@ -123,7 +147,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 
 const files = await choose()
 say(`${files.length} files, ${jobs} at a time, temporary files in ${temporaryFolder}`)
-await rm(RESULTS, { recursive: true, force: true })
+await clearResults()
 await bundleDependencies().then(
   folder => PRELOADED.searchParams.set('bundled', folder),
   (error: unknown) => say(`dependencies are loaded as they are: ${String(error)}`),
