@@ -1,5 +1,6 @@
 // `npm test`: test files come in as arguments (none: all), a line for each comes out, what failed is told at the end. Files run beside
-// each other as plain processes of Node, the longest first; the engine that they share is held from the first file to the last.
+// each other as plain processes of Node, short ones several in one, the longest first; the engine that they share is held from the
+// first file to the last.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -10,6 +11,7 @@ import { parseArgs } from 'node:util'
 import { bundleDependencies } from './bundle.ts'
 import { cpuSecondsOf } from './cpu.ts'
 import { sharedClickHouse } from './engines.ts'
+import { GROUPS } from './groups.ts'
 import { LONGEST } from './longest.ts'
 import { temporaryFolder } from './memory-disk.ts'
 
@@ -17,6 +19,7 @@ const ROOT = join(import.meta.dirname, '..')
 const PRELOADED = new URL('./stripped.mjs', import.meta.url)
 /** Each run has a folder of its own in here, called by its process, until a later run finds that process gone. */
 const RESULTS = join(ROOT, '.tap', 'test-results')
+const TOGETHER = join(import.meta.dirname, 'together.ts')
 /** A file that takes longer hangs. It is asked what it waits for first (tap tells), and then ended. */
 const FILE_TIMEOUT_S = 1_200
 const GRACE_S = 60
@@ -26,6 +29,8 @@ const HOLD_ENGINE_FROM = 8
 const SHOWN_LINES = 60
 /** Tests wait for engines and leases a good part of their time: the more, the less they compute. */
 const JOBS_PER_CORE = 3
+/** So many of the longest files are started before groups of short ones. */
+const GROUPS_AFTER = 12
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -51,6 +56,16 @@ interface Outcome {
   readonly output: string
 }
 
+/** What test/together.ts says of a file. */
+interface Told {
+  readonly total: number
+  readonly passed: number
+  readonly cpu: number
+}
+
+/** True of a file, and of what is in a folder. */
+const isIn = (file: string, path: string): boolean => file === path || file.startsWith(`${path}/`)
+
 /** The files asked for, the longest first; with `--save` what failed the last time. */
 async function choose(): Promise<string[]> {
   const saved = values.save === undefined ? '' : await readFile(values.save, 'utf8').catch(() => '')
@@ -58,11 +73,12 @@ async function choose(): Promise<string[]> {
   const all: string[] = []
   const exclude = (path: string): boolean => /(^|\/)(node_modules|\.[^/]+)$/.test(path)
   for await (const file of glob('**/*.test.ts', { cwd: ROOT, exclude })) all.push(file)
+  for (const path of GROUPS.flat()) {
+    if (!all.some(file => isIn(file, path))) throw new Error(`${path} of test/groups.ts does not exist`)
+  }
   for (const file of LONGEST) if (!all.includes(file)) throw new Error(`${file} of test/longest.ts does not exist`)
   const paths = asked.map(path => relative(ROOT, resolve(path)))
-  const chosen = all.filter(
-    file => paths.length === 0 || paths.some(path => path === '' || file === path || file.startsWith(`${path}/`)),
-  )
+  const chosen = all.filter(file => paths.length === 0 || paths.some(path => path === '' || isIn(file, path)))
   const rank = (file: string): number => (LONGEST.includes(file) ? LONGEST.indexOf(file) : LONGEST.length)
   return chosen.sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1))
 }
@@ -88,13 +104,26 @@ function isRunning(name: string): boolean {
   }
 }
 
-/** Runs a file to its end. */
-async function run(file: string): Promise<Outcome> {
+/** Processes to run, the longest first: most have one file. */
+function deal(chosen: readonly string[]): string[][] {
+  const groupOf = (file: string): number =>
+    LONGEST.includes(file) ? -1 : GROUPS.findIndex(paths => paths.some(path => isIn(file, path)))
+  const groups = Map.groupBy(chosen, groupOf)
+  const alone = groups.get(-1) ?? []
+  const shared = [...groups].filter(([group]) => group !== -1).map(([, files]) => files)
+  const first = alone.filter(file => LONGEST.includes(file)).map(file => [file])
+  const rest = alone.slice(first.length).map(file => [file])
+  // Groups take as long as the longer half of those.
+  return [...first.slice(0, GROUPS_AFTER), ...shared, ...first.slice(GROUPS_AFTER), ...rest]
+}
+
+/** Runs files to their end in one process. */
+async function run(group: readonly string[]): Promise<Outcome[]> {
   const startedAt = performance.now()
-  const saved = join(results, `${file}.tap`)
+  const [file] = group as [string]
   const cpuFile = join(results, `${file}.cpu`)
-  await mkdir(dirname(saved), { recursive: true })
-  const child = spawn(process.execPath, [file], {
+  for (const one of group) await mkdir(dirname(join(results, one)), { recursive: true })
+  const child = spawn(process.execPath, group.length === 1 ? [file] : [TOGETHER, ...group], {
     cwd: ROOT,
     env: {
       ...process.env,
@@ -115,10 +144,39 @@ async function run(file: string): Promise<Outcome> {
   running.delete(child)
   if (code !== 0) chunks.push(`\n# the process ended with ${signal ?? code}\n`)
   const output = chunks.join('')
-  await writeFile(saved, output)
-  const cpu = cpuSecondsOf(cpuFile)
   const seconds = (performance.now() - startedAt) / 1_000
-  return { file, failed: code !== 0, ...countsOf(output), seconds, cpu, output }
+  const whole = { file, failed: code !== 0, ...countsOf(output), seconds, cpu: cpuSecondsOf(cpuFile), output }
+  const outcomes = group.length === 1 ? [whole] : outcomesOf(group, whole)
+  for (const one of outcomes) await writeFile(join(results, `${one.file}.tap`), one.output)
+  return outcomes
+}
+
+/**
+ * What files of one process came to, each by itself. The first that did not come to its end has failed, with all that the process said
+ * from there on; those behind it are left out. Where the process failed after each of its files had passed, the last of them has.
+ */
+function outcomesOf(group: readonly string[], whole: Outcome): Outcome[] {
+  const outcomes: Outcome[] = []
+  let at = 0
+  for (const file of group) {
+    const end = whole.output.indexOf(`\n# together {"file":"${file}",`, at)
+    if (end < 0) {
+      const cut = { ...whole, file, failed: true, total: 1, passed: 0, seconds: 0, cpu: undefined }
+      return [...outcomes, { ...cut, output: whole.output.slice(at) }]
+    }
+    const output = whole.output.slice(at, end)
+    at = whole.output.indexOf('\n', end + 1)
+    const { total, passed, cpu } = JSON.parse(whole.output.slice(end + '\n# together '.length, at)) as Told
+    const [, ok, ms] = /^(not ok|ok) \d+ - .* # time=([\d.]+)ms/m.exec(output) ?? []
+    const failed = ok !== 'ok' || passed < total
+    outcomes.push({
+      ...{ file, failed, total, passed, output },
+      ...{ seconds: Number(ms ?? 0) / 1_000, cpu: { own: cpu, children: 0 } },
+    })
+  }
+  const last = outcomes.at(-1) as Outcome
+  if (!whole.failed || outcomes.some(({ failed }) => failed)) return outcomes
+  return [...outcomes.slice(0, -1), { ...last, failed: true, output: whole.output }]
 }
 
 /** What tap says at the end of a file; one that did not come that far has failed in one point at least. */
@@ -158,18 +216,21 @@ const shared = files.length < HOLD_ENGINE_FROM ? undefined : sharedClickHouse().
 const sharedCpu = async (): Promise<number> =>
   ((await shared)?.pids ?? []).reduce((sum, pid) => sum + (cpuSecondsOf(`/proc/${pid}/stat`)?.own ?? 0), 0)
 const startedAt = performance.now()
-const waiting = [...files]
+const waiting = deal(files)
 const outcomes: Outcome[] = []
 await Promise.all(
-  Array.from({ length: Math.min(jobs, files.length) }, async () => {
-    for (let file = waiting.shift(); file !== undefined; file = waiting.shift()) {
-      const outcome = await run(file)
-      outcomes.push(outcome)
-      const { failed, total, seconds, cpu } = outcome
-      const cost = cpu === undefined ? '' : `${(cpu.own + cpu.children).toFixed(1).padStart(6)} s CPU `
-      say(
-        `${failed ? 'FAIL' : 'pass'} ${seconds.toFixed(1).padStart(6)} s ${cost}${String(total).padStart(6)}  ${file}`,
-      )
+  Array.from({ length: Math.min(jobs, waiting.length) }, async () => {
+    for (let group = waiting.shift(); group !== undefined; group = waiting.shift()) {
+      const ended = await run(group)
+      // What was not reached, because one before it ended the process, is run by itself.
+      waiting.push(...group.slice(ended.length).map(file => [file]))
+      for (const outcome of ended) {
+        outcomes.push(outcome)
+        const { file, failed, total, seconds, cpu } = outcome
+        const cost = cpu === undefined ? '' : `${(cpu.own + cpu.children).toFixed(1).padStart(6)} s CPU `
+        const result = `${failed ? 'FAIL' : 'pass'} ${seconds.toFixed(1).padStart(6)} s`
+        say(`${result} ${cost}${String(total).padStart(6)}  ${file}`)
+      }
     }
   }),
 )

@@ -15,6 +15,8 @@ const LOCKED = ['package-lock.json', 'package.json'].map(name => readFileSync(ne
 /** The folder of `?bundled=`: dependencies made into one file each (see bundle.ts), by the name that they are imported under. */
 const BUNDLES = new URL(import.meta.url).searchParams.get('bundled')
 const RESOLVED = fileURLToPath(new URL(`.tap/resolved-${hashOf(...LOCKED).slice(0, 12)}.json`, ROOT))
+/** By the address of a test file the test that it adds to, where that is not the one of the process. */
+const TESTS = Symbol.for('parley.tests')
 /** What was found is told to others this soon: a process that is killed says nothing at its end. */
 const SAVE_MS = 1_000
 
@@ -45,6 +47,10 @@ registerHooks({
   resolve(name, context, nextResolve) {
     const folder = context.parentURL?.slice(0, context.parentURL.lastIndexOf('/') + 1)
     if (!folder?.startsWith(ROOT.href)) return nextResolve(name, context)
+    // Several test files in one process have a test each (see together.ts).
+    if (name === 'tap' && globalThis[TESTS]?.has(context.parentURL)) {
+      return { url: ownTestOf(context.parentURL), format: 'module', shortCircuit: true }
+    }
     const how = context.conditions.includes('import') ? 'i' : 'r'
     const bundle = how === 'i' && !folder.includes('/node_modules/') ? bundled.get(name) : undefined
     if (bundle !== undefined) return { url: bundle, format: 'module', shortCircuit: true }
@@ -86,6 +92,12 @@ if (NODE_OPTIONS !== undefined) {
     }
   }
   syncBuiltinESMExports()
+}
+
+/** The address of a module that stands for tap and exports the test of one file. */
+function ownTestOf(url) {
+  const text = `export default globalThis[Symbol.for('parley.tests')].get(${JSON.stringify(url)})`
+  return `data:text/javascript,${encodeURIComponent(text)}`
 }
 
 function readResolved() {
