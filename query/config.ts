@@ -46,6 +46,11 @@ export const querySettings = {
     'store queries of one organization that run at once; more wait their turn',
     { default: 8, min: 1, max: 1000 },
   ),
+  daysMb: integer(
+    'PARLEY_QUERY_DAYS_MB',
+    'memory for whole days of organizations from which figures are answered, in MiB; the days of those that were asked for last are kept. 0 = every answer is read',
+    { default: 256, min: 0, max: 1024 * 1024 },
+  ),
   checkResponses: choice(
     'PARLEY_QUERY_CHECK_RESPONSES',
     'compare every answer with its schema, for tests and development',

@@ -20,6 +20,7 @@ import type { Audit } from './audit.ts'
 import { actorOf } from './audit.ts'
 import { actionOf, targetOf } from './audited.ts'
 import type { Authenticator, Headers, Principal, UserPrincipal } from './auth.ts'
+import { KEEP_NOTHING, type KeptDays } from './days/kept.ts'
 import type { OpenReader, Reader } from './reader.ts'
 import { Reply } from './reply.ts'
 import type { SignIn, Visitor } from './sign-in/service.ts'
@@ -60,6 +61,8 @@ export interface Call extends BareCall {
   /** What the credential may do in the organization. */
   readonly role: Role
   readonly reader: Reader
+  /** Whole days that are kept in memory. */
+  readonly kept: KeptDays
   /** The control plane's bucket, for records that the dashboard keeps. */
   readonly records: KV
   /** By organization: what receivers refused of it. */
@@ -151,6 +154,8 @@ export type Run = (request: PlainRequest) => Promise<unknown>
 export interface RunnerOptions {
   readonly authenticator: Authenticator
   readonly openReader: OpenReader
+  /** Left out where every answer shall be read. */
+  readonly kept?: KeptDays
   readonly control: Control
   readonly signIn: SignIn
   /** Left out in tests that are not about it. */
@@ -206,6 +211,7 @@ export function createRunner(options: RunnerOptions): (endpoint: Endpoint) => Ru
               ...bare,
               ...entered,
               reader: options.openReader(entered.organization.id, signal),
+              kept: options.kept ?? KEEP_NOTHING,
               ...{ records: control.records, rejects, cursors, stored, prices, payloads, journal },
             }) as Call,
         value,

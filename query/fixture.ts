@@ -23,6 +23,7 @@ import type { createTenant, WalledDatabase } from '#test/rig.ts'
 import { connectNats, silentLog, startNats, walledDatabase } from '#test/rig.ts'
 import { createAudit, storeAudit } from './audit.ts'
 import { createAuthenticator } from './auth.ts'
+import { createKeptDays } from './days/kept.ts'
 import type { Endpoint } from './endpoint.ts'
 import { createRunner } from './endpoint.ts'
 import { createReaders } from './reader.ts'
@@ -236,24 +237,29 @@ export async function startNode(t: Teardown, options: NodeOptions = {}): Promise
   const reading = options.store?.(db) ?? db.reader
   const auditing = storeAudit({ stream: auditStream, storeOf: () => db.store, log: silentLog })
   t.teardown(() => auditing.stop())
+  const openReader = createReaders({
+    storeOf: () => reading,
+    limits: {
+      maxSeconds: 20,
+      maxMemoryMb: 1024,
+      maxRows: 0,
+      organizationQueries: 8,
+      organizationRows: 0,
+      organizationSeconds: 0,
+    },
+    metrics,
+    log: silentLog,
+  })
+  // Long enough for any machine: every answer of these tests that may come from kept days does.
+  const kept = createKeptDays({ maxMb: 64, waitMs: 600_000, openReader, metrics, log: silentLog })
+  t.teardown(() => kept.close())
   const bind = createRunner({
     audit,
     authenticator: createAuthenticator(view, {
       onKey: createKeyUse({ records: buckets.control, view, log: silentLog }),
     }),
-    openReader: createReaders({
-      storeOf: () => reading,
-      limits: {
-        maxSeconds: 20,
-        maxMemoryMb: 1024,
-        maxRows: 0,
-        organizationQueries: 8,
-        organizationRows: 0,
-        organizationSeconds: 0,
-      },
-      metrics,
-      log: silentLog,
-    }),
+    openReader,
+    kept,
     control: { records: buckets.control, view },
     signIn: createSignIn({
       control: { records: buckets.control, view },

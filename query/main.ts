@@ -18,12 +18,16 @@ import { readPayload } from '#streams/payloads.ts'
 import { createAudit, storeAudit } from './audit.ts'
 import { createAuthenticator } from './auth.ts'
 import { querySettings } from './config.ts'
+import { createKeptDays } from './days/kept.ts'
 import { createRunner } from './endpoint.ts'
 import { createReaders } from './reader.ts'
 import { routes } from './routes.ts'
 import { startServer } from './server.ts'
 import { openSignIn } from './sign-in/open.ts'
 import { createWallCheck, isOpen } from './walled.ts'
+
+/** Small organizations are read within it; of large ones the first answers come from aggregates. */
+const KEPT_WAIT_MS = 500
 
 await runPart('query', async ({ env, log, metrics, fail }) => {
   const settings = readSettings(env, { ...querySettings, natsUrl, clickhouseUrl, clickhouseDatabase, readerUrl })
@@ -68,9 +72,12 @@ await runPart('query', async ({ env, log, metrics, fail }) => {
   const audit = createAudit({ stream: auditStream, log, metrics })
   const auditing = storeAudit({ stream: auditStream, storeOf: store.of, log })
   const signIn = openSignIn(settings, { control: { records: control, view }, audit, metrics, log })
+  const openReader = createReaders({ storeOf: readers.of, limits: settings, metrics, log })
+  const kept = createKeptDays({ maxMb: settings.daysMb, waitMs: KEPT_WAIT_MS, openReader, metrics, log })
   const bind = createRunner({
     authenticator: createAuthenticator(view, { onKey: createKeyUse({ records: control, view, log }) }),
-    openReader: createReaders({ storeOf: readers.of, limits: settings, metrics, log }),
+    openReader,
+    kept,
     control: { records: control, view },
     signIn,
     audit,
@@ -91,6 +98,7 @@ await runPart('query', async ({ env, log, metrics, fail }) => {
     about: { port: server.port },
     stop: async () => {
       await server.close()
+      kept.close()
       await auditing.stop()
       stored.close()
       view.close()

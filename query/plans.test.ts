@@ -3,6 +3,7 @@
 import t from 'tap'
 import { ORGANIZATION_HEADER } from '#store/wall/tables.ts'
 import { walledDatabase } from '#test/rig.ts'
+import { VERSIONS_SQL } from './days/sql.ts'
 import { EXTENT_SQL } from './endpoints/organization/summary.ts'
 import { wholeDaysSql } from './endpoints/raw-logs/count.ts'
 import { successCondition } from './endpoints/raw-logs/filters.ts'
@@ -122,6 +123,9 @@ t.test('every aggregate question is answered by a projection and by no scan', as
   const sums = windowGroups({ day: 'toDate(ts)' }, [EVENTS, FAILED, LATENCIES], NOTHING)
   await f('sums by day', daysOf(sums), 'metrics_daily')
   await f('count', wholeDaysSql(NOTHING), 'metrics_daily')
+  const [versions, captureVersions] = VERSIONS_SQL.split('UNION ALL') as [string, string]
+  await f('versions of days', versions, 'versions')
+  await f('versions of captures', captureVersions, 'capture_versions')
 })
 
 t.test('a SELECT over whole days names the aggregate that has all of its columns', t => {

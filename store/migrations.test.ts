@@ -61,7 +61,9 @@ t.test('corrections stage the rows of events without paying for their projection
     'events.names_daily',
     'events.priced',
     'events.users',
+    'events.versions',
     'sessions.by_user',
+    'sessions.capture_versions',
   ])
 })
 

@@ -90,12 +90,13 @@ export async function startParts(t: Teardown, kept: KeptStore): Promise<Parts> {
     ...{ NATS_URL: nats.url, CLICKHOUSE_URL: kept.url, PARLEY_DATABASE: DATABASE, PARLEY_LOG_LEVEL: 'error' },
     ...{ PARLEY_QUERY_MAX_SECONDS: '600', PARLEY_QUERY_MAX_MEMORY_MB: '8192' },
   }
-  const node = async (readerUrl: string): Promise<{ part: TestPart; url: string }> => {
-    const part = await startPart(t, 'query/main.ts', { ...env, PARLEY_READER_URL: readerUrl, PARLEY_QUERY_PORT: '0' })
+  const node = async (readerUrl: string, more = {}): Promise<{ part: TestPart; url: string }> => {
+    const where = { PARLEY_READER_URL: readerUrl, PARLEY_QUERY_PORT: '0' }
+    const part = await startPart(t, 'query/main.ts', { ...env, ...where, ...more })
     return { part, url: `http://127.0.0.1:${String(part.about.port)}` }
   }
   const query = await node(kept.readerUrl)
-  const recount = await node(`${kept.readerUrl}/?ch_optimize_use_projections=0`)
+  const recount = await node(`${kept.readerUrl}/?ch_optimize_use_projections=0`, { PARLEY_QUERY_DAYS_MB: '0' })
   const receiver = await startPart(t, 'ingest/main.ts', {
     ...env,
     PARLEY_PORT: '0',

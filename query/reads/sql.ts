@@ -45,6 +45,8 @@ export type Projection =
   | 'priced'
   | 'latency_daily'
   | 'keys_daily'
+  | 'versions'
+  | 'capture_versions'
   | 'by_user'
   | 'ids'
   | 'any'
@@ -64,7 +66,7 @@ export const answeredBy = (projection: Projection): string =>
 export const BY_ROWS = `SETTINGS preferred_optimize_projection_name = 'users'`
 
 /** Stream order of session captures: what is greater wins. */
-const CAPTURE_ORDER = '(received_at, origin_sequence, origin_frame, origin_index, origin_partition)'
+export const CAPTURE_ORDER = '(received_at, origin_sequence, origin_frame, origin_index, origin_partition)'
 
 /**
  * Condition on captures: none of a call's report that gave way to a later one. What only the earlier report said is no longer said

@@ -1,14 +1,16 @@
 // POST /dashboard/api/dashboard: the figures of a window, by day, and those of the window before.
 import { CommandCenterMetrics } from '#proto/dashboard/metrics.ts'
 import { QueryFilters } from '#proto/dashboard/shared.ts'
+import { readKeptFigures, type WindowFigures } from '../../days/figures.ts'
 import type { Call } from '../../endpoint.ts'
 import { endpoint } from '../../endpoint.ts'
+import type { Conditions } from '../../filters.ts'
 import { eventConditions } from '../../filters.ts'
 import type { DaySums, Distinct } from '../../reads/metrics.ts'
 import { averageOf, readDaySums, readDistinct, readP95 } from '../../reads/metrics.ts'
 import type { Series } from '../../series.ts'
 import { daysOf, fillSeries } from '../../series.ts'
-import { startOfDay, windowBefore, windowOf } from '../../window.ts'
+import { startOfDay, type Window, windowBefore, windowOf } from '../../window.ts'
 
 export const dashboard = endpoint({
   method: 'POST',
@@ -22,15 +24,10 @@ export const dashboard = endpoint({
 
 /** The body of the endpoint. */
 export async function readMetrics(call: Call, request: QueryFilters): Promise<CommandCenterMetrics> {
-  const { reader, nowMs } = call
+  const { nowMs } = call
   const window = windowOf(request, nowMs)
-  const asked = { window, conditions: eventConditions(request) }
   const before = windowBefore(window, nowMs)
-  const [sums, counts, p95] = await Promise.all([
-    readDaySums(reader, { ...asked, before }),
-    readDistinct(reader, { ...asked, before }),
-    readP95(reader, asked),
-  ])
+  const { sums, counts, p95 } = await readFigures(call, { window, before, conditions: eventConditions(request) })
   const days = sums.filter(day => day.current === 1)
   const distinct = counts.filter(({ current }) => current === 1)
   const distinctDays = distinct.filter(({ whole }) => whole === 0)
@@ -51,6 +48,24 @@ export async function readMetrics(call: Call, request: QueryFilters): Promise<Co
     daily_errors: daily(days, day => day.errors),
     previous: before && totals(earlier(sums), wholeOf(earlier(counts))),
   }
+}
+
+/** From whole days in memory where those of UTC are asked for, without filters; else from aggregates and rows. */
+async function readFigures(
+  { reader, kept, organization }: Call,
+  { window, before, conditions }: { window: Window; before: Window | null; conditions: Conditions },
+): Promise<WindowFigures> {
+  if (window.timezone === 'UTC' && conditions.sql.length === 0) {
+    const figures = await readKeptFigures(kept, reader, { organization: organization.id, window, before })
+    if (figures !== null) return figures
+  }
+  const asked = { window, conditions }
+  const [sums, counts, p95] = await Promise.all([
+    readDaySums(reader, { ...asked, before }),
+    readDistinct(reader, { ...asked, before }),
+    readP95(reader, asked),
+  ])
+  return { sums, counts, p95 }
 }
 
 type Totals = NonNullable<CommandCenterMetrics['previous']>

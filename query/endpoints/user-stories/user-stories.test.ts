@@ -2,6 +2,7 @@ import t from 'tap'
 import { ParleyError } from '#proto/errors.ts'
 import { Present } from '#proto/rows.ts'
 import { silentLog } from '#test/rig.ts'
+import { KEEP_NOTHING } from '../../days/kept.ts'
 import { NOTHING } from '../../filters.ts'
 import { id, insertEvents, insertMove, NOW_MS, storedEvent } from '../../fixture.ts'
 import { CALL, CHAT, GREW, MCP, SHRUNK, startDataNode, TRACE } from '../../fixture-data.ts'
@@ -393,6 +394,7 @@ t.test('what enriches a page may fail: the page is partial then, and no error', 
     control: { records: node.buckets.control, view: node.view },
     signIn: undefined as never,
     reader,
+    kept: KEEP_NOTHING,
     records: node.buckets.control,
     rejects: node.buckets.rejects,
     cursors: node.buckets.cursors,

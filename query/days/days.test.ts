@@ -1,0 +1,174 @@
+// Figures from kept days beside the same figures from aggregates and rows, while events, captures and corrections of any day arrive and
+// vanish: they must be equal after every step, and what did not change must not be read again.
+import { randomUUID } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
+import type { Test } from 'tap'
+import t from 'tap'
+import type { CommandCenterMetrics } from '#proto/dashboard/metrics.ts'
+import { createMetrics } from '#runtime/metrics.ts'
+import { silentLog, walledDatabase } from '#test/rig.ts'
+import type { Call } from '../endpoint.ts'
+import { readMetrics } from '../endpoints/dashboard/metrics.ts'
+import {
+  id,
+  insertEvents,
+  insertMove,
+  insertSessions,
+  NOW_MS,
+  type StoredEvent,
+  storedEvent,
+  storedSession,
+} from '../fixture.ts'
+import type { OpenReader } from '../reader.ts'
+import { createReaders } from '../reader.ts'
+import { createKeptDays, KEEP_NOTHING, type KeptDays } from './kept.ts'
+
+const { store, reader } = await walledDatabase(t)
+const asked: string[] = []
+const open = createReaders({
+  storeOf: () => reader,
+  limits: {
+    ...{ maxSeconds: 600, maxMemoryMb: 1024, maxRows: 0 },
+    ...{ organizationQueries: 8, organizationRows: 0, organizationSeconds: 0 },
+  },
+  ...{ metrics: createMetrics('query'), log: silentLog },
+})
+const openReader: OpenReader = (organization, signal) => {
+  const inner = open(organization, signal)
+  return {
+    ...inner,
+    read: (question, ...rest) => {
+      asked.push(question)
+      return inner.read(question, ...rest)
+    },
+  }
+}
+const keeping = (maxMb: number): KeptDays =>
+  createKeptDays({ maxMb, waitMs: 600_000, openReader, metrics: createMetrics('kept'), log: silentLog })
+const kept = keeping(64)
+
+const [ours, theirs] = [randomUUID(), randomUUID()]
+const DAY_MS = 86_400_000
+/** A time of a day before the instant at which the windows end. */
+const ago = (days: number, minutes = 0): string => new Date(NOW_MS - days * DAY_MS - minutes * 60_000).toISOString()
+
+function answer(by: KeptDays, organization: string, body: object): Promise<CommandCenterMetrics> {
+  const call = { reader: openReader(organization, new AbortController().signal), kept: by, nowMs: NOW_MS }
+  return readMetrics({ ...call, organization: { id: organization } } as Call, body as never)
+}
+
+const ALL = { time_range: 'all' }
+/** Ends on ragged days, and so does the window before it. */
+const ENDING = { time_range: 'all', from: ago(20, 90), to: ago(3, 7) }
+const MONTH = { time_range: '1m' }
+
+/** Compares answers. @returns the questions that kept days asked. */
+async function same(
+  t: Test,
+  after: string,
+  bodies: readonly object[] = [MONTH],
+  organization = ours,
+): Promise<string[]> {
+  const questions: string[] = []
+  for (const body of bodies) {
+    const expected = await answer(KEEP_NOTHING, organization, body)
+    asked.length = 0
+    const found = await answer(kept, organization, body)
+    questions.push(...asked)
+    const equal = isDeepStrictEqual(found, expected)
+    t.ok(equal, `${after}: ${JSON.stringify(body)}`, equal ? {} : { found, expected })
+  }
+  return questions
+}
+
+/** Questions that read days again. */
+const readAgain = (questions: readonly string[]): string[] =>
+  [...new Set(questions.filter(question => /^day_(?!versions)/.test(question)))].sort()
+
+let events: StoredEvent[] = []
+t.before(async () => {
+  await store.command('SYSTEM STOP MERGES events')
+  events = Array.from({ length: 60 }, (_, i) =>
+    storedEvent({
+      ...{
+        organization: ours,
+        event_id: id(1000 + i),
+        conversation_id: id(i % 17),
+        at: ago((i * 7) % 50, (i * 37) % 600),
+      },
+      ...{ user_id: i % 3 === 0 ? `user-${i % 5}` : '', failed: i % 4 === 0 ? 1 : 0 },
+      duration_ns: i % 5 === 0 ? -1 : i * 1_700_000,
+    }),
+  )
+  // The same ids in another organization: nothing of it may be counted.
+  const others = events.slice(0, 20).map(({ event }) => storedEvent({ ...event, organization: theirs, at: ago(2) }))
+  await insertEvents(store, [...events, ...others])
+  await insertSessions(
+    store,
+    [1, 2, 3, 4].map(n => ({
+      ...storedSession({ organization: ours, conversation_id: id(n), user_id: `captured-${n % 2}`, at: ago(n * 9) }),
+    })),
+  )
+})
+
+t.test('kept days answer as rows do, whatever arrives late, moves or vanishes', async t => {
+  await same(t, 'at first', [MONTH, ALL, ENDING])
+  await same(t, 'of the other organization', [ALL], theirs)
+  t.strictSame(readAgain(await same(t, 'again')), [], 'nothing has changed, so no day is read')
+
+  const late = storedEvent({
+    ...{ organization: ours, event_id: id(2000), conversation_id: id(77), at: ago(33), user_id: 'late', failed: 1 },
+    duration_ns: 5_000_000_000,
+  })
+  await insertEvents(store, [late])
+  const questions = await same(t, 'after a late event', [ALL])
+  t.strictSame(readAgain(questions), ['day_conversations', 'day_figures'], 'its day is read, captures are not')
+
+  await insertMove(store, events.slice(3, 8), { conversation_id: id(78), user_id: 'moved' })
+  await same(t, 'after rows have moved to another conversation', [ALL, ENDING])
+  await insertMove(store, events.slice(8, 10), null)
+  await same(t, 'after events were taken back')
+
+  await insertSessions(store, [
+    storedSession({ organization: ours, conversation_id: id(5), user_id: 'new', at: ago(0) }),
+    // Backlog: what came first is stored last, and must not win.
+    storedSession({ organization: ours, conversation_id: id(1), user_id: 'older', at: ago(40) }),
+  ])
+  t.strictSame(readAgain(await same(t, 'after captures', [ALL])), ['day_captures'])
+
+  const report = storedSession({
+    organization: ours,
+    conversation_id: id(6),
+    user_id: 'first',
+    at: ago(4),
+    report: 'r',
+  })
+  await insertSessions(store, [report])
+  await same(t, 'after the report of a call')
+  await store.command(
+    `INSERT INTO replaced_reports SELECT organization, conversation_id, origin_partition, origin_sequence, origin_frame
+     FROM sessions WHERE report = 'r'`,
+  )
+  t.strictSame(readAgain(await same(t, 'after it gave way to a later one')), ['day_captures'])
+
+  await store.command('SYSTEM START MERGES events')
+  await store.command('OPTIMIZE TABLE events FINAL')
+  t.strictSame(readAgain(await same(t, 'after a merge')), [], 'a merge changes nothing')
+
+  const erase = { settings: { mutations_sync: '2' as const } }
+  await store.command(`ALTER TABLE events DELETE WHERE conversation_id = '${id(2)}'`, erase)
+  await store.command(`ALTER TABLE sessions DELETE WHERE user_id = 'new'`, erase)
+  await same(t, 'after an erasure', [ALL])
+  await store.command(`ALTER TABLE events DELETE WHERE organization = '${ours}'`, erase)
+  await same(t, 'after everything is gone', [ALL])
+  await same(t, 'and not of the other organization', [ALL], theirs)
+})
+
+t.test('what does not fit is read', async t => {
+  const tight = keeping(1 / 1024)
+  const expected = await answer(KEEP_NOTHING, theirs, ALL)
+  for (let i = 0; i < 3; i++) t.strictSame(await answer(tight, theirs, ALL), expected)
+  asked.length = 0
+  await answer(tight, theirs, ALL)
+  t.notOk(asked.includes('day_versions'), 'and is not tried each time')
+})

@@ -1,0 +1,149 @@
+// Figures of a window and of the one before it from kept days: whole days from memory, the ragged ones from rows.
+
+import { bucketMs } from '../latency.ts'
+import type { Reader } from '../reader.ts'
+import type { DaySums, Distinct } from '../reads/metrics.ts'
+import { RAGGED_DAYS, SPLIT_RAGGED_DAYS } from '../reads/sql.ts'
+import { parametersOfBoth, type Window } from '../window.ts'
+import type { KeptDays } from './kept.ts'
+import type { Figures, OrganizationDays, PairsRow } from './organization.ts'
+import { BEFORE, raggedSql } from './sql.ts'
+
+/** The same as `readDaySums`, `readDistinct` and `readP95` answer. */
+export interface WindowFigures {
+  readonly sums: readonly DaySums[]
+  readonly counts: readonly Distinct[]
+  readonly p95: number | null
+}
+
+/** A window and the one before it, as one; days between `first` and `last` are whole but for `split`. */
+interface Days {
+  readonly parameters: Readonly<Record<string, string>>
+  readonly first: string
+  readonly last: string
+  readonly split: string | undefined
+}
+
+function daysOf(window: Window, before: Window | null): Days {
+  const { parameters } = window
+  if (before === null) return { parameters, first: parameters.from_day, last: parameters.to_day, split: undefined }
+  const both = parametersOfBoth(window, before)
+  return { parameters: both, first: both.from_day as string, last: both.to_day as string, split: both.split_day }
+}
+
+/** Figures of windows whose days are those of UTC, of all events. Null: they are not kept. */
+export function readKeptFigures(
+  kept: KeptDays,
+  reader: Reader,
+  { organization, window, before }: { organization: string; window: Window; before: Window | null },
+): Promise<WindowFigures | null> {
+  const days = daysOf(window, before)
+  const isWhole = (day: string): boolean => day > days.first && day < days.last && day !== days.split
+  return kept.with(organization, async (memory, maxBytes) => {
+    // The edges first: whoever is named there is in memory afterwards, unless he was taken away meanwhile.
+    const sql = raggedSql(
+      before === null ? RAGGED_DAYS : SPLIT_RAGGED_DAYS,
+      before === null ? '1' : "ts >= {split:DateTime64(9, 'UTC')}",
+    )
+    const [pairs, figures] = await Promise.all([
+      reader.read<PairsRow>('ragged_conversations', sql.conversations, days.parameters),
+      reader.read<Figures>('ragged_figures', sql.figures, days.parameters),
+    ])
+    if (!(await memory.refresh(reader, maxBytes))) return null
+    const whole = [...memory.days()].filter(isWhole)
+    const isCurrent = (day: string): boolean => days.split === undefined || day > days.split
+    const parts: Part[] = [
+      ...whole.map(day => ({
+        day,
+        current: isCurrent(day),
+        conversations: memory.conversationsOf(day),
+        figures: memory.figuresOf(day),
+      })),
+      ...pairs.map(row => ({
+        day: row.key.slice(0, 10),
+        current: !row.key.endsWith(BEFORE),
+        conversations: memory.numbersOf(row),
+        figures: figures.find(({ key }) => key === row.key),
+      })),
+    ]
+    const both = before === null ? [true] : [true, false]
+    return {
+      sums: sumsOf(parts),
+      counts: both.flatMap(current => distinctOf(memory, parts, current)),
+      p95: percentileOf(parts.filter(({ current }) => current)),
+    }
+  })
+}
+
+/** What a window holds of a day. */
+interface Part {
+  readonly day: string
+  readonly current: boolean
+  readonly conversations: Uint32Array
+  readonly figures: Figures | undefined
+}
+
+const flag = (current: boolean): 0 | 1 => (current ? 1 : 0)
+
+function sumsOf(parts: readonly Part[]): DaySums[] {
+  const days = parts.flatMap(({ day, current, figures }) =>
+    figures === undefined || figures.events <= 0
+      ? []
+      : [
+          {
+            ...{ day, current: flag(current), events: figures.events, errors: figures.errors },
+            ...{ timed: String(figures.timed), us: String(figures.us) },
+          },
+        ],
+  )
+  return days.sort((a, b) => (a.day < b.day ? -1 : 1))
+}
+
+/** By day and for the whole window: each conversation and each known user once. */
+function distinctOf(memory: OrganizationDays, all: readonly Part[], current: boolean): Distinct[] {
+  const parts = all.filter(part => part.current === current && part.conversations.length > 0)
+  const { conversations, users } = memory.sizes()
+  const ever = new Uint8Array(conversations)
+  const usersEver = new Uint8Array(users)
+  const usersOfDay = new Uint32Array(users)
+  const whole = { conversations: 0, users: 0 }
+  const counts = parts.map(({ day, conversations }, i): Distinct => {
+    let known = 0
+    for (const conversation of conversations) {
+      if (ever[conversation] === 0) {
+        ever[conversation] = 1
+        whole.conversations++
+      }
+      const user = memory.userOf(conversation)
+      if (user === 0 || usersOfDay[user] === i + 1) continue
+      usersOfDay[user] = i + 1
+      known++
+      if (usersEver[user] === 1) continue
+      usersEver[user] = 1
+      whole.users++
+    }
+    return { current: flag(current), day, whole: 0, conversations: conversations.length, users: known }
+  })
+  return [...counts, { current: flag(current), day: '', whole: 1, ...whole }]
+}
+
+/** Nearest rank over the buckets of timed events, in milliseconds; null where nothing was timed. */
+function percentileOf(parts: readonly Part[]): number | null {
+  const byBucket = new Map<number, number>()
+  let timed = 0
+  for (const { figures } of parts) {
+    if (figures === undefined) continue
+    for (let i = 0; i < figures.buckets.length; i++) {
+      const [bucket, n] = [figures.buckets[i] as number, figures.counts[i] as number]
+      if (bucket < 0) continue
+      byBucket.set(bucket, (byBucket.get(bucket) ?? 0) + n)
+      timed += n
+    }
+  }
+  let passed = 0
+  for (const [bucket, n] of [...byBucket].sort(([a], [b]) => a - b)) {
+    passed += n
+    if (passed >= timed * 0.95) return bucketMs(bucket)
+  }
+  return null
+}

@@ -1,0 +1,100 @@
+// What the store is asked for whole days that are kept in memory: versions of all days, and what some days hold. What a day holds always
+// comes with its version, summed up over the very rows that were read, so that it can never stand under the version of other rows.
+import { answeredBy, BY_ROWS, CAPTURE_ORDER, hoursBetween, OURS, standing } from '../reads/sql.ts'
+
+/** Word for word that of 0031_versions.sql. */
+const VERSION =
+  'sum(sign * reinterpretAsInt64(cityHash64(conversation_id, user_id, ts, kind, name, failed, duration_ns, latency_bucket)))'
+/** Word for word that of 0032_capture_versions.sql. */
+const CAPTURE_VERSION = `sum(reinterpretAsInt64(cityHash64(
+                conversation_id, user_id, report, received_at, origin_partition, origin_sequence, origin_frame, origin_index)))`
+const REPLACED_VERSION =
+  'sum(reinterpretAsInt64(cityHash64(conversation_id, origin_partition, origin_sequence, origin_frame)))'
+
+/** Versions of days with events, of days on which captures arrived, and of what later reports replaced. */
+export const VERSIONS_SQL = `
+  SELECT 'events' AS of, toString(toDate(ts)) AS day, toString(${VERSION}) AS version
+  FROM events WHERE ${OURS}
+  GROUP BY toDate(ts)
+  ${answeredBy('versions')}
+  UNION ALL
+  SELECT 'captures' AS of, toString(toDate(received_at)) AS day, toString(${CAPTURE_VERSION}) AS version
+  FROM sessions WHERE ${OURS}
+  GROUP BY toDate(received_at)
+  ${answeredBy('capture_versions')}
+  UNION ALL
+  SELECT 'replaced' AS of, '' AS day, toString(${REPLACED_VERSION}) AS version
+  FROM replaced_reports WHERE ${OURS}`
+
+/** Pairs of a conversation and a text as two lists: ids in base64, texts as they are. */
+const PAIRS = `base64Encode(arrayStringConcat(arrayMap(pair -> concat(reinterpretAsFixedString(pair.1), ''), pairs))) AS ids,
+    arrayMap(pair -> pair.2, pairs) AS users`
+
+const OF_DAYS = `toDate(ts) IN {days:Array(Date)}
+      AND ts >= {since:DateTime64(9, 'UTC')} AND ts < {until:DateTime64(9, 'UTC')}
+      AND ${hoursBetween("{since:DateTime64(9, 'UTC')}", "{until:DateTime64(9, 'UTC')}")}`
+
+const conversationsOf = (rows: string, key: string): string => `
+  SELECT key, version, ${PAIRS}
+  FROM (
+    SELECT key, toString(sum(version)) AS version, groupArrayIf((conversation_id, seen), n > 0) AS pairs
+    FROM (
+      SELECT key, conversation_id, maxIf(user_id, of_user > 0) AS seen, sum(of_user) AS n, sum(version) AS version
+      FROM (
+        SELECT ${key} AS key, conversation_id, user_id, sum(sign) AS of_user, ${VERSION} AS version
+        FROM events
+        WHERE ${OURS} AND ${rows}
+        GROUP BY key, conversation_id, user_id
+        ${BY_ROWS}
+      )
+      GROUP BY key, conversation_id
+    )
+    GROUP BY key
+  )`
+
+const sumsOf = (rows: string, key: string): string => `
+  SELECT key, toString(sum(version)) AS version, toFloat64(sum(n)) AS events, toFloat64(sum(errors)) AS errors,
+    toFloat64(sum(timed)) AS timed, toFloat64(sum(us)) AS us,
+    groupArrayIf((latency_bucket, toFloat64(n)), n > 0) AS of_buckets,
+    arrayMap(pair -> pair.1, of_buckets) AS buckets, arrayMap(pair -> pair.2, of_buckets) AS counts
+  FROM (
+    SELECT ${key} AS key, latency_bucket, ${VERSION} AS version, sum(sign) AS n, sum(sign * failed) AS errors,
+      sum(sign * (duration_ns >= 0)) AS timed, sum(sign * if(duration_ns >= 0, intDiv(duration_ns, 1000), 0)) AS us
+    FROM events
+    WHERE ${OURS} AND ${rows}
+    GROUP BY key, latency_bucket
+    ${BY_ROWS}
+  )
+  GROUP BY key`
+
+const DAY = 'toString(toDate(ts))'
+
+/** Conversations of days, and whom their events of a day name. */
+export const DAY_CONVERSATIONS_SQL = conversationsOf(OF_DAYS, DAY)
+
+/** Figures of days: events, failures, latencies. */
+export const DAY_FIGURES_SQL = sumsOf(OF_DAYS, DAY)
+
+/** The same of what windows hold of days that they don't hold whole; keys are days, with a mark where they are of the window before. */
+export const raggedSql = (rows: string, current: string): Record<'conversations' | 'figures', string> => {
+  const key = `concat(toString(toDate(ts)), if(${current}, '', '${BEFORE}'))`
+  return { conversations: conversationsOf(rows, key), figures: sumsOf(rows, key) }
+}
+
+/** Marks what is of the window before. */
+export const BEFORE = ' before'
+
+/** Whom captures that arrived on a day name, conversation by conversation; the last one of a day stands. */
+export const DAY_CAPTURES_SQL = `
+  SELECT key, version, ${PAIRS}
+  FROM (
+    SELECT key, toString(sum(version)) AS version, groupArrayIf((conversation_id, user), user != '') AS pairs
+    FROM (
+      SELECT toString(toDate(received_at)) AS key, conversation_id, ${CAPTURE_VERSION} AS version,
+        argMaxIf(user_id, ${CAPTURE_ORDER}, user_id != '' AND ${standing()}) AS user
+      FROM sessions
+      WHERE ${OURS} AND toDate(received_at) IN {days:Array(Date)}
+      GROUP BY key, conversation_id
+    )
+    GROUP BY key
+  )`
