@@ -38,6 +38,7 @@ export async function query(args: readonly string[]): Promise<void> {
         hostile: { type: 'boolean' },
         'build-only': { type: 'boolean' },
         statements: { type: 'boolean' },
+        'no-days': { type: 'boolean' },
         'no-recount': { type: 'boolean' },
         'no-load': { type: 'boolean' },
       },
@@ -78,7 +79,7 @@ export async function query(args: readonly string[]): Promise<void> {
         const asked = questionsOf(await findSubjects(kept.store, ORGANIZATION)).filter(({ name }) =>
           options.only.test(name),
         )
-        await tellStatements(kept, endMs, asked, options.rounds)
+        await tellStatements(kept, endMs, asked, { rounds: options.rounds, days: values['no-days'] !== true })
         continue
       }
       const parts = await startParts(t, kept)

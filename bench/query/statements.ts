@@ -23,12 +23,12 @@ const LIMITS = {
   organizationSeconds: 0,
 }
 
-/** Answers each question once to warm it, then `rounds` times, and prints the middle one of each statement. */
+/** Answers each question once to warm it, then `rounds` times, and prints the middle one of each statement. Without `days` none are kept in memory. */
 export async function tellStatements(
   kept: KeptStore,
   endMs: number,
   questions: readonly Question[],
-  rounds: number,
+  { rounds, days: keeping }: { rounds: number; days: boolean },
 ): Promise<void> {
   const reading = createStore({ url: kept.readerUrl, database: kept.store.database, application: 'bench' })
   await kept.store.command('SYSTEM STOP MERGES')
@@ -37,7 +37,12 @@ export async function tellStatements(
       const seen: Map<string, number[][]> = new Map()
       // Warm from the second round on, as in a query node that has been asked before.
       const days = createKeptDays({
-        ...{ maxMb: DAYS_MB, waitMs: LIMITS.maxSeconds * 1000, metrics: createMetrics('bench'), log: silentLog },
+        ...{
+          maxMb: keeping ? DAYS_MB : 0,
+          waitMs: LIMITS.maxSeconds * 1000,
+          metrics: createMetrics('bench'),
+          log: silentLog,
+        },
         openReader: createReaders({
           storeOf: () => reading,
           limits: LIMITS,
