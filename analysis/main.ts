@@ -1,5 +1,5 @@
 // The analysis process: scheduled work beside the others. Erasures as soon as they are asked for, sweeps after them and of what is kept no
-// longer, verify; and, beside these, the ledger. Any number of these: one at a time works.
+// longer, projections that no merge builds, verify; and, beside these, the ledger. Any number of these: one at a time works.
 import { randomBytes } from 'node:crypto'
 import { jetstreamManager } from '@nats-io/jetstream'
 import { forgetReading } from '#control/readings.ts'
@@ -16,6 +16,7 @@ import { analysisSettings } from './config.ts'
 import { continueErasures } from './erase/erasures.ts'
 import { sweep } from './erase/sweep.ts'
 import { createLedger } from './ledger.ts'
+import { createBuilder } from './projections.ts'
 import { createExpiry } from './retention/expire.ts'
 import { createRounds } from './rounds.ts'
 import { createVerifier } from './verify.ts'
@@ -46,14 +47,16 @@ await runPart('analysis', async ({ env, log, metrics }) => {
   const forget = (organization: string): Promise<void> => forgetReading(control, organization)
   const context = { nc, jsm, cursors, shards, partitions, log, erased, forget }
   const view = await openControlView(control, log)
+  const isShort = (): boolean => (view.guard()?.disk ?? 'ok') !== 'ok'
   const verifier = createVerifier({
     ...{ cursors, shards, partitions, everyHours: settings.verifyHours, metrics, log },
-    isShort: () => (view.guard()?.disk ?? 'ok') !== 'ok',
+    isShort,
   })
   const expire = createExpiry({
     ...{ cursors, shards, partitions, metrics, log, organizations: view.organizations },
     everyHours: settings.retentionHours,
   })
+  const build = createBuilder({ shards, metrics, log, isShort })
   const holder = randomBytes(8).toString('hex')
   const fold = createLedger({ nc, cursors, storeOf: shards.of, partitions, metrics, log })
   const folding = createRounds({
@@ -73,6 +76,7 @@ await runPart('analysis', async ({ env, log, metrics }) => {
       open.set(await continueErasures(context, signal))
       await sweep(context, signal)
       await expire(signal)
+      await build(signal)
       await verifier()
     },
   })

@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import t from 'tap'
 import { REBUILD_KEY, type RebuildRecord } from '#proto/rebuild.ts'
+import { buildProjections } from '#store/projections.ts'
 import { verify } from '#store/verify/verify.ts'
 import { applyStreams } from '#streams/apply.ts'
 import { connectNats, eventually, freshDatabase, nodeEnv, startNats, testLimits } from '#test/rig.ts'
@@ -42,6 +43,7 @@ t.test('every bucket is built again, also when the call is killed in between', a
   await insert(1, 5)
   await insert(2, 6)
   await insert(3, 6)
+  await buildProjections(store, 'events')
   const parts = await store.read<{ name: string; path: string }>(
     `SELECT name, path FROM system.parts WHERE database = {database:String} AND table = 'events' AND active AND partition_id LIKE '%202606'
      ORDER BY min_block_number`,

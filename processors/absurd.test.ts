@@ -165,7 +165,7 @@ t.test('a cursor of the first version is read as one lane; one of a later versio
   await bench.buckets.cursors.put(key, JSON.stringify(old))
   const { stop } = await own(t, bench)
   await eventually('the rest', async () => (await cursorOf(bench))?.floor === 3)
-  t.equal((await countsOf(bench.db.store)).raw, 4, 'what was stored is not read again')
+  t.equal((await countsOf(bench.db.store, -1)).raw, 4, 'what was stored is not read again')
   t.match(await cursorOf(bench), { version: 3, epoch: 5, generation: 3, lanes: [{ kind: 'live', floor: 3 }] })
   await stop()
   await bench.buckets.cursors.put(key, JSON.stringify({ ...old, version: 99 }))

@@ -140,7 +140,7 @@ function spoiled(store: Store, spoil: (send: () => Promise<void>, step: Step) =>
 }
 
 t.test('costs become those of now, pair by pair, whatever fails and whoever vanishes', async t => {
-  const bench = await createBench(t, { pool })
+  const bench = await createBench(t, { aggregated: true, pool })
   const { store } = bench.db
   const { cursors } = bench.buckets
   const { readings, set } = priced()
@@ -223,7 +223,7 @@ t.test('costs become those of now, pair by pair, whatever fails and whoever vani
 })
 
 t.test('rows that count twice are reversed by their owner, once', async t => {
-  const bench = await createBench(t, { pool })
+  const bench = await createBench(t, { aggregated: true, pool })
   const { store } = bench.db
   const { cursors } = bench.buckets
   const first = await own(t, bench)

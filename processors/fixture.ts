@@ -10,8 +10,10 @@ import type { Log } from '#runtime/log.ts'
 import { createLog } from '#runtime/log.ts'
 import { createMetrics } from '#runtime/metrics.ts'
 import type { Store } from '#store/client.ts'
+import { buildProjections } from '#store/projections.ts'
 import type { Buckets } from '#streams/apply.ts'
 import { applyStreams } from '#streams/apply.ts'
+import { aggregateInserts, foldEvents } from '#test/folding.ts'
 import {
   connectNats,
   eventually,
@@ -48,13 +50,14 @@ const FRAME_TIMEOUT_MS = 20_000
 
 /**
  * A NATS of its own with one partition, a fresh database, a pool of the tests' worker: its own, unless given one. Starting a thread costs
- * more than most tests do with it.
+ * more than most tests do with it. `aggregated`: what is inserted has its projections at once, so that they can be looked at in every state.
  */
 export async function createBench(
   t: Teardown,
-  options: { url?: string; partitions?: number; pool?: ParsePool } = {},
+  options: { url?: string; partitions?: number; pool?: ParsePool; aggregated?: boolean } = {},
 ): Promise<Bench> {
   const [nats, db] = await Promise.all([startNats(t), freshDatabase(t, options.url)])
+  if (options.aggregated) await aggregateInserts(db.store)
   const nc = await connectNats(t, nats.url)
   const { buckets } = await applyStreams(nc, {
     partitions: options.partitions ?? 1,
@@ -223,6 +226,7 @@ export async function countsOf(store: Store, waitingFor?: number): Promise<Recor
     one(name, `SELECT sumMerge(\`sum(sign)\`) AS n FROM mergeTreeProjection(currentDatabase(), 'events', '${name}')`)
   const [, raw] = await one('raw', 'SELECT sum(sign) AS n FROM events SETTINGS optimize_use_projections = 0')
   if (waitingFor !== undefined && raw !== waitingFor) return { raw }
+  await buildProjections(store, 'events')
   const others = await Promise.all([
     one('distinct', 'SELECT uniqExact(event_id) AS n FROM events SETTINGS optimize_use_projections = 0'),
     one('texts', 'SELECT count() AS n FROM texts SETTINGS optimize_use_projections = 0'),
@@ -266,7 +270,7 @@ export function faultsOf(store: Store): Readonly<Record<string, Fault>> {
     },
     'done and merged, answer lost': async send => {
       await send()
-      await store.command('OPTIMIZE TABLE events FINAL')
+      await foldEvents(store)
       fail()
     },
   }

@@ -73,7 +73,7 @@ const send = (bench: Bench, spans: readonly TestSpan[], partition = 0): Promise<
   publish(bench, tracesOf(spans), partition)
 
 t.test('in whatever order spans come, in whatever partitions', async t => {
-  const bench = await createBench(t, { partitions: 2, pool })
+  const bench = await createBench(t, { aggregated: true, partitions: 2, pool })
   const owners = [await own(t, bench), await own(t, bench, {}, 1)]
   const [a, b] = [conversationOf('a'), conversationOf('b')]
   // The children first, the root with the session last, in another partition.
@@ -102,7 +102,7 @@ t.test('in whatever order spans come, in whatever partitions', async t => {
 })
 
 t.test('a better link changes the home, a worse one does not, and arrival does not matter', async t => {
-  const bench = await createBench(t, { pool })
+  const bench = await createBench(t, { aggregated: true, pool })
   // One row a move: what is left over is another one's.
   const { stop } = await own(t, bench, { moveRows: 1 })
   const [child, root, late] = ['of a child', 'of the root', 'of a later child'].map(conversationOf)
@@ -164,7 +164,7 @@ const usersOf = async (store: Store, conversation: string): Promise<string[]> =>
 }
 
 t.test('answers that are lost and statements that did nothing: every step is looked at', async t => {
-  const bench = await createBench(t, { pool })
+  const bench = await createBench(t, { aggregated: true, pool })
   let fault: Fault = send => send()
   const done = new Set<Step>()
   const liar = spoiled(bench.db.store, (send, step) => {
@@ -189,7 +189,7 @@ t.test('answers that are lost and statements that did nothing: every step is loo
 })
 
 t.test('an owner that vanishes at any step leaves what the next one completes', async t => {
-  const bench = await createBench(t, { pool })
+  const bench = await createBench(t, { aggregated: true, pool })
   const homes: Record<string, number> = {}
   let trace = 0
   for (const step of Object.keys(STEPS) as Step[]) {
@@ -228,7 +228,7 @@ t.test('an owner that vanishes at any step leaves what the next one completes', 
 })
 
 t.test('a statement of an owner that was overtaken moves nothing', async t => {
-  const bench = await createBench(t, { pool })
+  const bench = await createBench(t, { aggregated: true, pool })
   const { first, second, home } = scenario(1)
   let late: (() => Promise<void>) | undefined
   const { promise: there, resolve: reached } = Promise.withResolvers<void>()
@@ -252,7 +252,7 @@ t.test('a statement of an owner that was overtaken moves nothing', async t => {
 })
 
 t.test('moved spans that come again are repeats for the next owner, and a replay brings them home anew', async t => {
-  const bench = await createBench(t, { pool })
+  const bench = await createBench(t, { aggregated: true, pool })
   const { first, second, home } = scenario(1)
   const before = await own(t, bench)
   await send(bench, first)
@@ -274,7 +274,7 @@ t.test('moved spans that come again are repeats for the next owner, and a replay
 })
 
 t.test('a move that a build before has staged and recorded is finished, whatever of it was copied', async t => {
-  const bench = await createBench(t, { pool })
+  const bench = await createBench(t, { aggregated: true, pool })
   const { store } = bench.db
   const before = await own(t, bench)
   await send(
@@ -303,7 +303,7 @@ t.test('a move that a build before has staged and recorded is finished, whatever
 })
 
 t.test('another organization with the same trace id is nobody to it', async t => {
-  const bench = await createBench(t, { pool })
+  const bench = await createBench(t, { aggregated: true, pool })
   const { stop } = await own(t, bench)
   const other = randomUUID()
   standIns.add(conversationIdOf(other, traceHex(1)))

@@ -45,7 +45,8 @@ function reportOf(id: string, { exchanges, cost, summary, earlierMs = 0 }: Said)
   }
 }
 
-const PROJECTIONS = ['metrics_15m', 'metrics_daily', 'names_daily', 'conversations_daily', 'bounds', 'users']
+const PROJECTIONS = ['ids', 'metrics_15m', 'metrics_daily', 'names_daily', 'conversations_daily', 'bounds', 'users']
+const summed = (projection: string): string => (projection === 'ids' ? 'sum(sign)' : 'sumMerge(`sum(sign)`)')
 
 /** Everything that shows how often a call counts, and with what. */
 async function shownOf(store: Store): Promise<Record<string, number>> {
@@ -57,12 +58,8 @@ async function shownOf(store: Store): Promise<Record<string, number>> {
     await Promise.all([
       one('rows', 'SELECT sum(sign) AS n FROM events SETTINGS optimize_use_projections = 0'),
       one('folded', 'SELECT count() AS n FROM events FINAL'),
-      one('ids', "SELECT sum(sign) AS n FROM mergeTreeProjection(currentDatabase(), 'events', 'ids')"),
       ...PROJECTIONS.map(name =>
-        one(
-          name,
-          `SELECT sumMerge(\`sum(sign)\`) AS n FROM mergeTreeProjection(currentDatabase(), 'events', '${name}')`,
-        ),
+        one(name, `SELECT ${summed(name)} AS n FROM mergeTreeProjection(currentDatabase(), 'events', '${name}')`),
       ),
       // Each event's preview is the beginning of the text that a read takes for it.
       one(
@@ -122,7 +119,7 @@ async function capturesOf(store: Store, call: string): Promise<Record<string, st
 }
 
 t.test('the latest report of a call stands: in one block, across blocks, across owners', async t => {
-  const bench = await createBench(t, { pool })
+  const bench = await createBench(t, { aggregated: true, pool })
   const { store } = bench.db
   const call = randomUUID()
   const partial = { exchanges: 2, cost: 0.5, summary: 'partial' }
@@ -150,7 +147,7 @@ t.test('the latest report of a call stands: in one block, across blocks, across 
 })
 
 t.test('many reports of one call in many small ranges, in flight at the same time', async t => {
-  const bench = await createBench(t, { pool })
+  const bench = await createBench(t, { aggregated: true, pool })
   const calls = [randomUUID(), 'no uuid']
   let last = 0
   for (let i = 1; i <= 12; i++) {
@@ -173,7 +170,7 @@ t.test('many reports of one call in many small ranges, in flight at the same tim
 })
 
 t.test('a call that stands in another month than its later report is reversed there', async t => {
-  const bench = await createBench(t, { pool })
+  const bench = await createBench(t, { aggregated: true, pool })
   const call = randomUUID()
   const { stop } = await own(t, bench)
   await shows(
@@ -222,7 +219,7 @@ function spoiled(store: Store, spoil: (send: () => Promise<void>, step: string) 
 }
 
 t.test('answers that are lost and statements that did nothing: every step is looked at', async t => {
-  const bench = await createBench(t, { pool })
+  const bench = await createBench(t, { aggregated: true, pool })
   const call = randomUUID()
   let fault: Fault = send => send()
   const done = new Set<string>()
@@ -246,7 +243,7 @@ t.test('answers that are lost and statements that did nothing: every step is loo
 })
 
 t.test('an owner that vanishes at any step leaves what the next one completes', async t => {
-  const bench = await createBench(t, { pool })
+  const bench = await createBench(t, { aggregated: true, pool })
   const call = randomUUID()
   let exchanges = 2
   const first = await own(t, bench)
@@ -283,7 +280,7 @@ t.test('an owner that vanishes at any step leaves what the next one completes', 
 })
 
 t.test('a later report that the store refuses replaces nothing; the next one replaces what stands', async t => {
-  const bench = await createBench(t, { pool })
+  const bench = await createBench(t, { aggregated: true, pool })
   const call = randomUUID()
   const refused = { exchanges: 6, cost: 9, summary: 'poison-refused' }
   const first = await own(t, bench, { blockBytes: 1, insertsInFlight: 4, insertIntervalMs: 1 })
@@ -305,7 +302,7 @@ t.test('a later report that the store refuses replaces nothing; the next one rep
 // ---- lanes ---------------------------------------------------------------------------------------------------------------
 
 t.test('a backlog that reaches an earlier report after the later one was stored leaves it out', async t => {
-  const bench = await createBench(t, { pool })
+  const bench = await createBench(t, { aggregated: true, pool })
   const [known, fresh] = [randomUUID(), randomUUID()]
   const small = { backlogBytes: 64 * 1024, blockBytes: 64 * 1024, insertIntervalMs: 20 }
   const before = await own(t, bench, small)
@@ -341,11 +338,11 @@ t.test('a backlog that reaches an earlier report after the later one was stored 
 })
 
 t.test('a stored range is read again: what was replaced stays replaced', async t => {
-  const bench = await createBench(t, { pool })
+  const bench = await createBench(t, { aggregated: true, pool })
   const call = randomUUID()
   const options = { blockBytes: 1, insertIntervalMs: 1 }
   // Rows and their reversals stand side by side until the end.
-  await bench.db.store.command('SYSTEM STOP MERGES events')
+  await bench.db.store.command('ALTER TABLE events MODIFY SETTING max_bytes_to_merge_at_max_space_in_pool = 1')
   let owner = await own(t, bench, options)
   const said = [
     { exchanges: 2, cost: 1 },
@@ -373,7 +370,7 @@ t.test('a stored range is read again: what was replaced stays replaced', async t
     )
     await shows(t, bench, 3, 6, 3, false)
   }
-  await bench.db.store.command('SYSTEM START MERGES events')
+  await bench.db.store.command('ALTER TABLE events RESET SETTING max_bytes_to_merge_at_max_space_in_pool')
   await shows(t, bench, await publish(bench, envelopeOf([reportOf(call, { exchanges: 5, cost: 4 })])), 8, 4)
   t.equal((await capturesOf(bench.db.store, call)).length, 1)
   await owner.stop()

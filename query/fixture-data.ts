@@ -3,6 +3,7 @@ import { NIL_UUID } from '#proto/ids.ts'
 import type { EventRow } from '#proto/rows.ts'
 import { Present } from '#proto/rows.ts'
 import type { Store } from '#store/client.ts'
+import { asMerged, foldEvents } from '#test/folding.ts'
 import { createTenant } from '#test/rig.ts'
 import type { DataNode, NodeOptions, StoredEvent } from './fixture.ts'
 import { id, insertEvents, insertMove, insertSessions, startNode, storedEvent, storedSession } from './fixture.ts'
@@ -19,8 +20,7 @@ export async function startDataNode(t: Parameters<typeof startNode>[0], options:
     a,
     b,
     fold: async () => {
-      await node.db.store.command('SYSTEM START MERGES events')
-      await node.db.store.command('OPTIMIZE TABLE events FINAL')
+      await foldEvents(node.db.store)
     },
     post: (path, body, apiKey = a.apiKey) =>
       node.ask('POST', `/dashboard/api/${path}`, { body, headers: { 'x-api-key': apiKey } }),
@@ -63,10 +63,10 @@ export async function writeData(store: Store, a: string, b: string): Promise<voi
     }),
     storedSession({ at: '2026-06-15T11:00:00.000Z', organization: b, conversation_id: CHAT, user_id: 'mallory' }),
   ])
-  await insertEvents(store, [...chat(a), ...mcp(a), ...call(a)])
+  await asMerged(store, () => insertEvents(store, [...chat(a), ...mcp(a), ...call(a)]))
   await insertEvents(store, trace(a, STAND_IN))
   await insertMove(store, trace(a, STAND_IN), { conversation_id: TRACE, session_id: 'my-session', user_id: 'grace' })
-  await shrink(store, a)
+  await asMerged(store, () => shrink(store, a))
   await insertEvents(store, [
     storedEvent({ ...of(b, CHAT, { event_id: id(1) }), at: '2026-06-15T11:30:00.000Z', input: 'secret', name: 'spy' }),
   ])

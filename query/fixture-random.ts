@@ -3,6 +3,7 @@ import type { TimeRange } from '#proto/dashboard/shared.ts'
 import { NIL_UUID } from '#proto/ids.ts'
 import { fractionsOf } from '#runtime/seeded.ts'
 import type { Store } from '#store/client.ts'
+import { asMerged } from '#test/folding.ts'
 import type { StoredEvent } from './fixture.ts'
 import { id, insertEvents, insertMove, insertSessions, NOW_MS, storedEvent, storedSession } from './fixture.ts'
 
@@ -98,7 +99,10 @@ export async function writeRandomData(
       output: pick(['', 'done 1', 'done 2']),
     })
   })
-  await insertEvents(store, events)
+  // Half of it has been merged once and has projections, the other half has rows alone; of the moves, too.
+  const half = count / 2
+  await asMerged(store, () => insertEvents(store, events.slice(0, half)))
+  await insertEvents(store, events.slice(half))
   const standing: StoredEvent[] = []
   const removed: StoredEvent[] = []
   const moves = new Map<string, StoredEvent[]>()
@@ -112,7 +116,9 @@ export async function writeRandomData(
     } else standing.push(event)
   }
   await insertMove(store, removed, null)
-  for (const [conversation_id, moved] of moves) await insertMove(store, moved, { conversation_id })
+  await asMerged(store, async () => {
+    for (const [conversation_id, moved] of moves) await insertMove(store, moved, { conversation_id })
+  })
   return { conversations, captured, standing }
 }
 

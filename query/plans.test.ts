@@ -1,6 +1,7 @@
 // Which projection answers which question. The planner takes one only when a query filters and groups by the projection's own
 // expressions, so a harmless-looking edit can turn milliseconds into a scan: these tests notice.
 import t from 'tap'
+import { buildProjections } from '#store/projections.ts'
 import { ORGANIZATION_HEADER } from '#store/wall/tables.ts'
 import { walledDatabase } from '#test/rig.ts'
 import { VERSIONS_SQL } from './days/sql.ts'
@@ -75,6 +76,10 @@ t.before(async () => {
     INSERT INTO sessions (organization, conversation_id, user_id, received_at)
     SELECT toUUID('00000000-0000-4000-8000-000000000001'), reinterpretAsUUID(cityHash64(number)), 'u' || toString(number % 2000), now64(3)
     FROM numbers(50000)`)
+  // As after their first merge.
+  await store.command('SYSTEM START MERGES events')
+  for (const table of ['events', 'sessions']) await buildProjections(store, table)
+  await store.command(MERGES_OFF)
 })
 
 const settings = { do_not_merge_across_partitions_select_final: 1, optimize_functions_to_subcolumns: 0 } as const

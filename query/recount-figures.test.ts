@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import type { Test } from 'tap'
 import t from 'tap'
 import { latencyOfBucket } from '#proto/rows.ts'
+import { foldEvents } from '#test/folding.ts'
 import { createTenant, eventually } from '#test/rig.ts'
 import { scaled } from '#test/scale.ts'
 import type { StoredEvent } from './fixture.ts'
@@ -362,7 +363,6 @@ async function compare(t: Test): Promise<void> {
 t.test(`figures equal a recount while corrections are unmerged (seed ${SEED})`, compare)
 
 t.test('and when they are merged', async t => {
-  await node.db.store.command('SYSTEM START MERGES events')
-  await node.db.store.command('OPTIMIZE TABLE events FINAL')
+  await foldEvents(node.db.store)
   await compare(t)
 })

@@ -3,6 +3,7 @@ import t from 'tap'
 import { blockTables } from '#proto/rows.ts'
 import { fill, migrate } from '#store/migrate.ts'
 import { sharedClickHouse } from '#test/engines.ts'
+import { foldEvents } from '#test/folding.ts'
 import { freshDatabase } from '#test/rig.ts'
 
 const { store, url, database } = await freshDatabase(t, (await sharedClickHouse()).url)
@@ -108,8 +109,7 @@ t.test('a move through corrections leaves every projection exact, before and aft
   t.strictSame(before.kinds, { tool: 300 })
   t.strictSame(before.users, { '': 200, ada: 100 })
   t.strictSame(before.names, { n: 300 })
-  await store.command('SYSTEM START MERGES events')
-  await store.command('OPTIMIZE TABLE events FINAL')
+  await foldEvents(store)
   t.strictSame(await all(), before)
   const [rows] = await store.read<{ n: string; low: number }>('SELECT count() AS n, min(sign) AS low FROM events')
   t.match(rows, { n: '300', low: 1 }, 'the merge folded every reversal')

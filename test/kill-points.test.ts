@@ -145,7 +145,7 @@ t.test('the engine is killed before each call that changes a file of an INSERT',
   await system.settled(await system.send())
   await tracer.detach()
   const all = pointsOf(await tracer.calls(), places)
-  for (const stage of ['part', 'projections', 'deduplication log', 'rename into place', 'answer']) {
+  for (const stage of ['part', 'deduplication log', 'rename into place', 'answer']) {
     t.ok(
       all.some(point => stageOf(point) === stage),
       `the trace shows the stage "${stage}"`,

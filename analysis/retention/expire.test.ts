@@ -10,6 +10,7 @@ import { shardsOf } from '#store/shards.ts'
 import { verify } from '#store/verify/verify.ts'
 import { applyStreams } from '#streams/apply.ts'
 import { readSettled } from '#streams/settled.ts'
+import { foldEvents } from '#test/folding.ts'
 import { connectNats, freshDatabase, silentLog, startNats, testLimits } from '#test/rig.ts'
 import { createExpiry } from './expire.ts'
 import { expiredRows, LASTING } from './tables.ts'
@@ -177,7 +178,7 @@ t.test('what is older goes from every table, and every number equals a recount o
   t.strictSame(await of(), expected)
   const looked = async () => verify(store, { settled: () => readSettled(cursors, 2), lookPauseMs: 10 })
   t.strictSame((await looked()).differences, [])
-  await store.command('OPTIMIZE TABLE events FINAL')
+  await foldEvents(store)
   t.strictSame(await of(), expected, 'merged')
   t.strictSame((await looked()).differences, [])
   t.match(await metrics.registry.metrics(), /parley_expired_rows_total\{table="texts",part="analysis"\} 36/)

@@ -147,7 +147,7 @@ interface Seen {
 async function look(store: Store): Promise<Seen> {
   const [row] = await store.read<Record<keyof Seen, string>>(
     `SELECT (SELECT sum(sign) FROM events SETTINGS optimize_use_projections = 0) AS rows,
-       (SELECT sumMerge(\`sum(sign)\`) FROM mergeTreeProjection(currentDatabase(), 'events', 'metrics_15m')) AS projected,
+       (SELECT sum(sign) FROM events SETTINGS preferred_optimize_projection_name = 'metrics_15m') AS projected,
        (SELECT sum(sign) FROM events WHERE provisional = 1) AS loose`,
   )
   return { rows: Number(row?.rows), projected: Number(row?.projected), loose: Number(row?.loose) }

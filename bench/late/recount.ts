@@ -17,9 +17,8 @@ export interface Recounted {
 
 const SETTINGS = { enable_shared_storage_snapshot_in_query: 1, max_execution_time: 120 } as const
 const RAW = 'SETTINGS optimize_use_projections = 0'
-/** Answered by the projection of this name, or not at all. */
-const by = (projection: string): string =>
-  `SETTINGS preferred_optimize_projection_name = '${projection}', force_optimize_projection_name = '${projection}'`
+/** Answered by the projection of this name where parts have it, by the rows of those that have not been merged yet. */
+const by = (projection: string): string => `SETTINGS preferred_optimize_projection_name = '${projection}'`
 const SUMS =
   'sum(sign) AS n, sum(sign * failed) AS failures, sum(sign * if(duration_ns >= 0, intDiv(duration_ns, 1000), 0)) AS micros'
 

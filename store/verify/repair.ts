@@ -4,6 +4,7 @@
 import { randomUUID } from 'node:crypto'
 import { isUuid } from '#proto/ids.ts'
 import type { Store } from '#store/client.ts'
+import { buildProjections } from '../projections.ts'
 import { type PositionDifference, WRITING } from './positions.ts'
 import type { ProjectionDifference } from './projections.ts'
 import { GENTLE } from './scope.ts'
@@ -34,16 +35,20 @@ export async function rebuildProjections(
   return places.size
 }
 
-/** Builds one projection of one partition from its rows. Safe to repeat. @throws when the store does not answer. */
+/**
+ * Builds one projection of one partition from its rows, and what else its parts lack: parts with some of them would be merged with
+ * neither those that have all nor those that have none. Safe to repeat. @throws when the store does not answer.
+ */
 export async function rebuildProjection(
   store: Store,
   { table, projection, partitionId }: { table: string; projection: string; partitionId: string },
 ): Promise<void> {
-  const settings = { mutations_sync: '2' } as const
-  const where = `IN PARTITION ID '${partitionId.replaceAll("'", '')}'`
   // Materializing skips parts that have one: the old ones have to go first.
-  await store.command(`ALTER TABLE ${table} CLEAR PROJECTION ${projection} ${where}`, { settings })
-  await store.command(`ALTER TABLE ${table} MATERIALIZE PROJECTION ${projection} ${where}`, { settings })
+  await store.command(
+    `ALTER TABLE ${table} CLEAR PROJECTION ${projection} IN PARTITION ID '${partitionId.replaceAll("'", '')}'`,
+    { settings: { mutations_sync: '2' } },
+  )
+  await buildProjections(store, table, partitionId)
 }
 
 /** One writing of a position: what it counts. */

@@ -4,6 +4,8 @@ import { join } from 'node:path'
 import type { Test } from 'tap'
 import t from 'tap'
 import type { Store } from '#store/client.ts'
+import { buildProjections } from '#store/projections.ts'
+import { foldEvents } from '#test/folding.ts'
 import { freshDatabase } from '#test/rig.ts'
 import { adjustmentsOf, correctPositions, type Wrong } from './repair.ts'
 import { verify } from './verify.ts'
@@ -67,6 +69,7 @@ async function falsify(store: Store, projections: readonly string[]): Promise<vo
 }
 
 async function nothingDiffers(t: Test, store: Store, message: string): Promise<void> {
+  await buildProjections(store, 'events')
   const report = await verify(store, quick)
   t.strictSame(report.differences, [], message)
   t.ok(report.compared > 0)
@@ -80,7 +83,7 @@ t.test('a store that nobody touched has no differences', async t => {
   // A reversal of a row is no difference, before and after they are folded.
   await insert(store, { sequence: 1, rows: 10, sign: -1 })
   await nothingDiffers(t, store, 'with reversals')
-  await store.command('OPTIMIZE TABLE events FINAL')
+  await foldEvents(store)
   await nothingDiffers(t, store, 'merged')
   const rows = async (scope: object) => (await verify(store, { ...quick, ...scope })).rows
   t.equal(await rows({ organization: OTHER }), 50, 'of one organization')
@@ -94,6 +97,7 @@ t.test('a falsified projection is found, in its organization only, and built aga
   await insert(store, { sequence: 1 })
   await insert(store, { sequence: 2 })
   await insert(store, { sequence: 3, organization: OTHER })
+  await buildProjections(store, 'events')
   await falsify(store, ['metrics_15m', 'ids'])
   const total = async (): Promise<number> => {
     const [row] = await store.read<{ n: string }>(
@@ -139,7 +143,7 @@ t.test('what counts twice, or less than nothing, is found and put right', async 
   const repaired = await verify(store, { ...quick, repair })
   t.match(repaired, { found: 29, differences: [] })
   t.equal(await counted(), '100 of 100')
-  await store.command('OPTIMIZE TABLE events FINAL')
+  await foldEvents(store)
   t.equal(await counted(), '100 of 100')
   await nothingDiffers(t, store, 'merged')
 })

@@ -36,7 +36,7 @@ export function stageOf({ file, call }: EnginePoint): string {
   if (file === LOG) return 'deduplication log'
   if (file === ANSWER || file === WAITING) return 'answer'
   if (file === PART && call.startsWith('rename')) return 'rename into place'
-  return file.includes('.proj') ? 'projections' : 'part'
+  return 'part'
 }
 
 /** Readable name. */

@@ -6,7 +6,8 @@ import { parsers } from '#processors/registry.ts'
 import { EnvelopeWriter, FrameEncoding, FrameKind } from '#proto/envelope.ts'
 import { NIL_UUID, uuidBytes } from '#proto/ids.ts'
 import type { Store } from '#store/client.ts'
-import { heldBy, heldColumnsOf } from '#store/verify/projections.ts'
+import { buildProjections } from '#store/projections.ts'
+import { heldBy, heldColumnsOf, TABLES as PROJECTED } from '#store/verify/projections.ts'
 
 const ENVELOPE_MAX_BYTES = 8 * 1024 * 1024
 /** More ids than this are read in sixteen parts, by their first digit, so that no answer is large. */
@@ -94,7 +95,7 @@ export interface Difference {
   readonly detail: string
 }
 
-/** Compares a ledger with the store, row by row, and every projection with its table. Empty when all is exact. */
+/** Compares a ledger with the store, row by row, and every projection with its table, once all parts have theirs. Empty when all is exact. */
 export async function differences(store: Store, ledger: Ledger): Promise<Difference[]> {
   const organizations = [...ledger.organizations]
   const found: Difference[] = []
@@ -110,6 +111,7 @@ export async function differences(store: Store, ledger: Ledger): Promise<Differe
       GROUP BY ${id} HAVING n != 0`
     found.push(...(await compare(store, { table, sql, organizations, expected })))
   }
+  for (const table of PROJECTED) await buildProjections(store, table)
   for (const projection of await projectionsOf(store)) {
     const difference = await (projection.type === 'Aggregate' ? compareGroups : compareRows)(store, projection, ledger)
     if (difference) found.push(difference)
