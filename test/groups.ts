@@ -1,5 +1,5 @@
 // Test files that share a process, by group: most of what each of them costs is a start, and the same modules loaded and compiled once
-// more. None of them starts processes of ours that it kills, none waits long, and each has its engines' places to itself as before.
+// more. None of them changes what another one could meet, and each has its engines' places to itself as before.
 
 /** Files and folders from the root. A file that is also in test/longest.ts runs by itself. */
 export const GROUPS: readonly (readonly string[])[] = [
@@ -9,6 +9,15 @@ export const GROUPS: readonly (readonly string[])[] = [
     ...['query/endpoints/audit', 'query/endpoints/live', 'query/endpoints/organizations', 'query/endpoints/prices'],
     ...['query/hostile.test.ts', 'query/openapi.test.ts', 'query/plans.test.ts', 'query/shares.test.ts'],
     'query/span-tree.test.ts',
+  ],
+  [
+    ...['processors/corrector.test.ts', 'processors/hold.test.ts', 'processors/members.test.ts'],
+    ...['processors/placing.test.ts', 'processors/purge.test.ts', 'processors/readings.test.ts'],
+  ],
+  ['store'],
+  [
+    ...['test/ingest-forward.test.ts', 'test/ingest-organizations.test.ts', 'test/ingest-statuses.test.ts'],
+    ...['test/ingest-two.test.ts', 'test/ingest-write-key.test.ts'],
   ],
   [
     ...['processors/calls.test.ts', 'processors/columns', 'processors/parsers', 'processors/protocol.test.ts'],
