@@ -1,4 +1,4 @@
-// kill -9 of each process in turn while events flow: the launcher brings it back, and every acknowledged event is stored exactly
+// kill -9 of each process in turn while events flow: the launcher brings it back and tells the operator, and every acknowledged event is stored exactly
 // once, in the table and in every projection.
 import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
@@ -28,6 +28,15 @@ const SENDERS = 8
 const SENDS_EVERY_MS = scaled({ sample: 250, full: 10 })
 /** Acknowledged between two kills. */
 const EVENTS_BETWEEN = scaled({ sample: 50, full: 200 })
+
+/** What the launcher calls them. */
+const NAMES = {
+  processors: 'processor-1',
+  clickhouse: 'clickhouse',
+  receivers: 'receiver-2',
+  nats: 'nats',
+  query: 'query',
+}
 
 /** Each process, and then those that hold what was acknowledged once more. */
 const VICTIMS = [
@@ -130,6 +139,8 @@ t.test('whatever is killed, what was acknowledged is stored exactly once', { tim
       60_000,
     )
     t.not(now, pid, `${name} came back as another process`)
+    const told = `${NAMES[name]} (process ${pid}) was ended by SIGKILL`
+    await eventually(told, () => output.includes(told))
   }
   running = false
   await senders
@@ -168,4 +179,7 @@ t.test('whatever is killed, what was acknowledged is stored exactly once', { tim
     n,
     'conversations by day',
   )
+  launcher.kill('SIGTERM')
+  const [code] = (await exited) as [number | null]
+  t.equal(code, 0, 'it stops in order after all that')
 })

@@ -1,4 +1,5 @@
-// The launcher from outside: what it refuses, what it keeps running, and that a second start goes on where the first ended.
+// The launcher from outside: what it refuses, and that a second start goes on where the first ended. What it brings back is in
+// test/kill.test.ts.
 import { once } from 'node:events'
 import { readFile, stat, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
@@ -6,7 +7,6 @@ import { join } from 'node:path'
 import t from 'tap'
 import { createStore } from '#store/client.ts'
 import { eventually, tempDir } from '#test/rig.ts'
-import type { Pids } from './fixture.ts'
 import { allGone, freshSettings, launch, localOf, processesOf, ready } from './fixture.ts'
 import { probePort } from './ports.ts'
 
@@ -62,127 +62,98 @@ t.test('a lock of a process that is gone, or of a pid that now means another pro
   await t.rejects(stat(lock), 'the lock is given back')
 })
 
-t.test(
-  'an instance runs, survives the death of each process, stops without rest and goes on',
-  { timeout: 1_200_000 },
-  async t => {
-    const env = await freshSettings(t)
-    const launched = launch(t, { ...env, PARLEY_RECEIVERS: '2' })
-    const first = await ready(launched, env)
+t.test('an instance runs, stops without rest and goes on', { timeout: 1_200_000 }, async t => {
+  const env = await freshSettings(t)
+  const launched = launch(t, { ...env, PARLEY_RECEIVERS: '2' })
+  const first = await ready(launched, env)
 
-    await t.test('local.json is for its user alone and says where everything is', async t => {
-      const mode = (await stat(join(env.PARLEY_DATA_DIR as string, 'local.json'))).mode & 0o777
-      t.equal(mode, 0o600)
-      t.equal(first.base_url, `http://127.0.0.1:${env.PARLEY_PORT}`)
-      t.equal(first.otel_url, `http://127.0.0.1:${env.PARLEY_OTLP_PORT}`)
-      t.match(first.api_key, /^parley_[0-9a-f]{64}$/)
-      t.equal(first.pids.launcher, launched.child.pid)
-      t.equal(first.pids.receivers.length, 2)
-      for (const url of [`${first.base_url}/healthz`, `${first.base_url}/dashboard/api/organization/summary`]) {
-        const answer = await fetch(url, { headers: { 'x-api-key': first.api_key } })
-        t.equal(answer.status, 200, url)
-      }
-    })
-
-    await t.test('its owner signs in with the password that it shows', async t => {
-      const { email, password } = first
-      const body = JSON.stringify({ email, password })
-      const answer = await fetch(`${first.base_url}/auth/sign-in`, { method: 'POST', body })
-      t.equal(answer.status, 200)
-      t.match(answer.headers.getSetCookie(), [/^parley_session=/])
-      const { token } = (await answer.json()) as { token: string }
-      const profile = await fetch(`${first.base_url}/dashboard/api/profile`, {
-        headers: { authorization: `Bearer ${token}` },
-      })
-      t.match(await profile.json(), { organization: { id: first.org_id, role: 'owner' } })
-    })
-
-    await t.test('the ready block shows addresses, organization and key', async t => {
-      await eventually('the block', () => launched.output().includes('parley is ready'))
-      for (const text of [first.base_url, first.otel_url, first.org_id, first.api_key, first.password]) {
-        t.ok(launched.output().includes(text), text)
-      }
-    })
-
-    await t.test('a second instance with the same ports or the same folder is refused and harms nothing', async t => {
-      const samePorts = launch(t, { ...env, PARLEY_DATA_DIR: await tempDir(t) })
-      t.equal((await samePorts.exited()).code, 1)
-      t.match(samePorts.output(), new RegExp(`^parley: .*${env.PARLEY_PORT}.*PARLEY_PORT`))
-      const sameFolder = launch(t, { ...(await freshSettings(t)), PARLEY_DATA_DIR: env.PARLEY_DATA_DIR as string })
-      t.equal((await sameFolder.exited()).code, 1)
-      t.match(sameFolder.output(), /^parley: .*PARLEY_DATA_DIR.*\n$/)
-      t.ok(sameFolder.output().includes(env.PARLEY_DATA_DIR as string))
-      t.same((await localOf(env)).pids, first.pids)
-    })
-
-    const names: [name: string, pidOf: (pids: Pids) => number][] = [
-      ['nats', pids => pids.nats],
-      ['clickhouse', pids => pids.clickhouse],
-      ['receiver-2', pids => pids.receivers[1] as number],
-      ['processor-1', pids => pids.processors[0] as number],
-      ['query', pids => pids.query],
-    ]
-    for (const [name, pidOf] of names) {
-      await t.test(`${name}, killed, is brought back and the operator is told`, async t => {
-        const before = pidOf((await localOf(env)).pids)
-        process.kill(before, 'SIGKILL')
-        const after = await eventually(
-          `another ${name}`,
-          async () => {
-            const pid = pidOf((await localOf(env)).pids)
-            return pid !== before && pid !== 0 ? pid : undefined
-          },
-          60_000,
-        )
-        t.not(after, before)
-        const told = `${name} (process ${before}) was ended by SIGKILL`
-        await eventually(told, () => launched.output().includes(told))
-      })
+  await t.test('local.json is for its user alone and says where everything is', async t => {
+    const mode = (await stat(join(env.PARLEY_DATA_DIR as string, 'local.json'))).mode & 0o777
+    t.equal(mode, 0o600)
+    t.equal(first.base_url, `http://127.0.0.1:${env.PARLEY_PORT}`)
+    t.equal(first.otel_url, `http://127.0.0.1:${env.PARLEY_OTLP_PORT}`)
+    t.match(first.api_key, /^parley_[0-9a-f]{64}$/)
+    t.equal(first.pids.launcher, launched.child.pid)
+    t.equal(first.pids.receivers.length, 2)
+    for (const url of [`${first.base_url}/healthz`, `${first.base_url}/dashboard/api/organization/summary`]) {
+      const answer = await fetch(url, { headers: { 'x-api-key': first.api_key } })
+      t.equal(answer.status, 200, url)
     }
+  })
 
-    const store = createStore({ url: first.clickhouse_url, database: 'parley', application: 'test' })
-    await store.command('CREATE TABLE parley.kept (a UInt8) ENGINE = MergeTree ORDER BY a')
-    await store.command('INSERT INTO parley.kept VALUES (7)')
+  await t.test('its owner signs in with the password that it shows', async t => {
+    const { email, password } = first
+    const body = JSON.stringify({ email, password })
+    const answer = await fetch(`${first.base_url}/auth/sign-in`, { method: 'POST', body })
+    t.equal(answer.status, 200)
+    t.match(answer.headers.getSetCookie(), [/^parley_session=/])
+    const { token } = (await answer.json()) as { token: string }
+    const profile = await fetch(`${first.base_url}/dashboard/api/profile`, {
+      headers: { authorization: `Bearer ${token}` },
+    })
+    t.match(await profile.json(), { organization: { id: first.org_id, role: 'owner' } })
+  })
+
+  await t.test('the ready block shows addresses, organization and key', async t => {
+    await eventually('the block', () => launched.output().includes('parley is ready'))
+    for (const text of [first.base_url, first.otel_url, first.org_id, first.api_key, first.password]) {
+      t.ok(launched.output().includes(text), text)
+    }
+  })
+
+  await t.test('a second instance with the same ports or the same folder is refused and harms nothing', async t => {
+    const samePorts = launch(t, { ...env, PARLEY_DATA_DIR: await tempDir(t) })
+    t.equal((await samePorts.exited()).code, 1)
+    t.match(samePorts.output(), new RegExp(`^parley: .*${env.PARLEY_PORT}.*PARLEY_PORT`))
+    const sameFolder = launch(t, { ...(await freshSettings(t)), PARLEY_DATA_DIR: env.PARLEY_DATA_DIR as string })
+    t.equal((await sameFolder.exited()).code, 1)
+    t.match(sameFolder.output(), /^parley: .*PARLEY_DATA_DIR.*\n$/)
+    t.ok(sameFolder.output().includes(env.PARLEY_DATA_DIR as string))
+    t.same((await localOf(env)).pids, first.pids)
+  })
+
+  const store = createStore({ url: first.clickhouse_url, database: 'parley', application: 'test' })
+  await store.command('CREATE TABLE parley.kept (a UInt8) ENGINE = MergeTree ORDER BY a')
+  await store.command('INSERT INTO parley.kept VALUES (7)')
+  await store.close()
+
+  const processes = await processesOf(env)
+  t.ok(processes.length >= 6)
+
+  await t.test('one Ctrl-C that arrives twice stops everything in order, within ten seconds', async t => {
+    launched.child.kill('SIGINT')
+    launched.child.kill('SIGINT')
+    const { code, tookMs } = await launched.exited()
+    t.equal(code, 0)
+    t.comment(`${tookMs} ms`)
+    await allGone(processes)
+    await t.rejects(localOf(env), 'local.json is gone')
+    t.match(launched.output(), /parley: stopped after/)
+  })
+
+  const again = launch(t, env)
+  const second = await ready(again, env)
+  await t.test('the next start goes on with the same organization, key and data', async t => {
+    t.equal(second.org_id, first.org_id)
+    t.equal(second.api_key, first.api_key)
+    t.equal(second.password, first.password)
+    const store = createStore({ url: second.clickhouse_url, database: 'parley', application: 'test' })
+    t.same(await store.read('SELECT a FROM kept'), [{ a: 7 }])
     await store.close()
+  })
 
-    const processes = await processesOf(env)
-    t.ok(processes.length >= 6)
-
-    await t.test('one Ctrl-C that arrives twice stops everything in order, within ten seconds', async t => {
-      launched.child.kill('SIGINT')
-      launched.child.kill('SIGINT')
-      const { code, tookMs } = await launched.exited()
-      t.equal(code, 0)
-      t.comment(`${tookMs} ms`)
-      await allGone(processes)
-      await t.rejects(localOf(env), 'local.json is gone')
-      t.match(launched.output(), /parley: stopped after/)
-    })
-
-    const again = launch(t, env)
-    const second = await ready(again, env)
-    await t.test('the next start goes on with the same organization, key and data', async t => {
-      t.equal(second.org_id, first.org_id)
-      t.equal(second.api_key, first.api_key)
-      t.equal(second.password, first.password)
-      const store = createStore({ url: second.clickhouse_url, database: 'parley', application: 'test' })
-      t.same(await store.read('SELECT a FROM kept'), [{ a: 7 }])
-      await store.close()
-    })
-
-    await t.test(
-      'when the launcher itself is killed its processes end, and the next start is not in their way',
-      async t => {
-        const orphans = await processesOf(env)
-        again.child.kill('SIGKILL')
-        await again.exited()
-        const third = launch(t, env)
-        const local = await ready(third, env)
-        t.equal(local.org_id, first.org_id)
-        await allGone(orphans)
-        third.child.kill('SIGTERM')
-        t.equal((await third.exited()).code, 0)
-      },
-    )
-  },
-)
+  await t.test(
+    'when the launcher itself is killed its processes end, and the next start is not in their way',
+    async t => {
+      const orphans = await processesOf(env)
+      again.child.kill('SIGKILL')
+      await again.exited()
+      const third = launch(t, env)
+      const local = await ready(third, env)
+      t.equal(local.org_id, first.org_id)
+      await allGone(orphans)
+      third.child.kill('SIGTERM')
+      t.equal((await third.exited()).code, 0)
+    },
+  )
+})
