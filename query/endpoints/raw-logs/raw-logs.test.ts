@@ -18,6 +18,9 @@ async function ids(body?: unknown): Promise<number[]> {
   return answer.body.events.map((event: { event_id: string }) => Number(event.event_id.slice(-12)))
 }
 
+/** The same without texts, which are read of the events that were found. */
+const found = (body: object): Promise<number[]> => ids({ exclude_io: true, ...body })
+
 t.test('the default window is a week; newest first, ties by event id', async t => {
   t.strictSame(await ids(), ORDER, 'an absent body')
   t.strictSame(await ids({}), ORDER)
@@ -59,7 +62,7 @@ t.test('cursors walk the same pages, whatever the tie', async t => {
 
 t.test('from and to fix the window; from belongs to it, to does not', async t => {
   const f = async (body: object, expected: number[]): Promise<void> => {
-    t.strictSame(await ids(body), expected, JSON.stringify(body))
+    t.strictSame(await found(body), expected, JSON.stringify(body))
     const { total_count } = (await post('raw-logs/count', body)).body
     t.equal(total_count, expected.length, `count ${JSON.stringify(body)}`)
   }
@@ -82,23 +85,23 @@ t.test('from and to fix the window; from belongs to it, to does not', async t =>
 })
 
 t.test('filters: OR inside an array, AND between filters', async t => {
-  t.strictSame(await ids({ agent_name: 'support' }), [1])
-  t.strictSame(await ids({ agent_name: ['support', 'billing'] }), [3, 1])
-  t.strictSame(await ids({ agent_name: [], time_range: '1min' }), [3], 'an empty list filters nothing')
-  t.strictSame(await ids({ success: false }), [2, 34])
-  t.strictSame(await ids({ success: true, time_range: '1h' }), [3, 1])
-  t.strictSame(await ids({ connection_type: 'web' }), [3, 2, 1])
-  t.strictSame(await ids({ connection_type: 'kiosk' }), [], 'an earlier capture')
-  t.strictSame(await ids({ connection_type: ['web', 'mcp'], success: true }), [3, 1, 10, 11, 12])
-  t.strictSame(await ids({ conversation_id: TRACE }), [34, 33, 32, 31, 30])
-  t.strictSame(await ids({ conversation_id: TRACE.toUpperCase(), time_range: '1h' }), [])
-  t.strictSame(await ids({ conversation_id: id(999_999) }), [])
+  t.strictSame(await found({ agent_name: 'support' }), [1])
+  t.strictSame(await found({ agent_name: ['support', 'billing'] }), [3, 1])
+  t.strictSame(await found({ agent_name: [], time_range: '1min' }), [3], 'an empty list filters nothing')
+  t.strictSame(await found({ success: false }), [2, 34])
+  t.strictSame(await found({ success: true, time_range: '1h' }), [3, 1])
+  t.strictSame(await found({ connection_type: 'web' }), [3, 2, 1])
+  t.strictSame(await found({ connection_type: 'kiosk' }), [], 'an earlier capture')
+  t.strictSame(await found({ connection_type: ['web', 'mcp'], success: true }), [3, 1, 10, 11, 12])
+  t.strictSame(await found({ conversation_id: TRACE }), [34, 33, 32, 31, 30])
+  t.strictSame(await found({ conversation_id: TRACE.toUpperCase(), time_range: '1h' }), [])
+  t.strictSame(await found({ conversation_id: id(999_999) }), [])
 })
 
 t.test('metadata filters look at the event, its conversation and the traits of its user, as captured last', async t => {
   const f = async (filters: [string, string][], expected: number[]): Promise<void> => {
     const metadata_filters = filters.map(([key, value]) => ({ key, value }))
-    t.strictSame(await ids({ metadata_filters }), expected, JSON.stringify(filters))
+    t.strictSame(await found({ metadata_filters }), expected, JSON.stringify(filters))
   }
   await f([['topic', 'delivery']], [1])
   await f([['region', 'eu']], [10, 11, 12])
@@ -124,17 +127,17 @@ t.test('metadata filters look at the event, its conversation and the traits of i
 })
 
 t.test('an event id is found whatever the time range, and the other filters still hold', async t => {
-  t.strictSame(await ids({ event_id: id(20), time_range: '1min' }), [20])
-  t.strictSame(await ids({ event_id: id(20), agent_name: 'receptionist' }), [20])
-  t.strictSame(await ids({ event_id: id(20), success: false }), [])
-  t.strictSame(await ids({ event_id: id(20), conversation_id: CHAT }), [])
-  t.strictSame(await ids({ event_id: id(20), page: 2 }), [])
-  t.strictSame(await ids({ event_id: id(777) }), [])
+  t.strictSame(await found({ event_id: id(20), time_range: '1min' }), [20])
+  t.strictSame(await found({ event_id: id(20), agent_name: 'receptionist' }), [20])
+  t.strictSame(await found({ event_id: id(20), success: false }), [])
+  t.strictSame(await found({ event_id: id(20), conversation_id: CHAT }), [])
+  t.strictSame(await found({ event_id: id(20), page: 2 }), [])
+  t.strictSame(await found({ event_id: id(777) }), [])
 })
 
 t.test('search ignores case and looks into names, ids, previews and whole texts', async t => {
   const f = async (search_query: string, expected: number[]): Promise<void> =>
-    void t.strictSame(await ids({ search_query }), expected, search_query)
+    void t.strictSame(await found({ search_query }), expected, search_query)
   const sent = { organization: node.a.organization, conversation_id: CALL, session_id: 'call_of_26th_may' }
   const named = { ...sent, session_id: `${sent.session_id}_0001` }
   await insertSessions(node.db.store, [storedSession({ ...named, at: '2026-05-26T10:04:00.000Z' })])
@@ -146,10 +149,10 @@ t.test('search ignores case and looks into names, ids, previews and whole texts'
   await f(id(20).toUpperCase(), [20])
   await f(CALL, [21, 20])
   await f(id(777), [])
-  t.strictSame(await ids({ search_query: CALL, page_size: 1, page: 2 }), [20], 'an id is found whatever its time')
-  t.strictSame(await ids({ search_query: CALL, success: false }), [])
-  t.strictSame(await ids({ search_query: id(20), conversation_id: CHAT }), [])
-  const ancient = (search_query: string) => ids({ search_query, time_range: '1min' })
+  t.strictSame(await found({ search_query: CALL, page_size: 1, page: 2 }), [20], 'an id is found whatever its time')
+  t.strictSame(await found({ search_query: CALL, success: false }), [])
+  t.strictSame(await found({ search_query: id(20), conversation_id: CHAT }), [])
+  const ancient = (search_query: string) => found({ search_query, time_range: '1min' })
   t.strictSame(await ancient('AAAAAAAABBBB4CCC8DDDEEEEEEEEEEEE'), [34, 33, 32, 31, 30], 'a trace')
   t.strictSame(await ancient('aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee'), [34, 33, 32, 31, 30])
   t.strictSame(await ancient(named.session_id), [21, 20], 'an id as it was sent')
@@ -190,8 +193,8 @@ t.test('an event carries what was captured, cut at 64 KiB on a character, and nu
 })
 
 t.test('event-io gives the whole texts of one event', async t => {
-  const found = await post('event-io', { event_id: id(2).toUpperCase(), session_id: 'a hint' })
-  t.strictSame(found.body, {
+  const whole = await post('event-io', { event_id: id(2).toUpperCase(), session_id: 'a hint' })
+  t.strictSame(whole.body, {
     event_id: id(2),
     session_id: CHAT,
     input: LONG_INPUT,
@@ -209,7 +212,7 @@ t.test('the count is that of the list, or null where the aggregates cannot tell'
   const f = async (body: object, expected: number | null): Promise<void> => {
     const answer = await post('raw-logs/count', body)
     t.strictSame(answer.body, { total_count: expected }, JSON.stringify(body))
-    if (expected !== null) t.equal((await ids({ ...body, page_size: 200, page: 1 })).length, expected, 'as the list')
+    if (expected !== null) t.equal((await found({ ...body, page_size: 200, page: 1 })).length, expected, 'as the list')
   }
   const type = (value: string) => ({ metadata_filters: [{ key: 'event_type', value }] })
   await f({}, 14)
@@ -280,8 +283,8 @@ t.test('an address dies with the key that ordered it', async t => {
     const answer = await order()
     return answer.status === 201 ? answer : undefined
   })
-  const [found] = node.view.apiKeysOf(node.a.organization).filter(({ record }) => record.name === 'passing')
-  await node.buckets.control.delete(apiKeyKey(found?.hash ?? ''))
+  const [one] = node.view.apiKeysOf(node.a.organization).filter(({ record }) => record.name === 'passing')
+  await node.buckets.control.delete(apiKeyKey(one?.hash ?? ''))
   await eventually('its end', async () => (await order()).status === 401)
   t.equal((await node.ask('GET', ordered.body.url)).status, 404)
 })
