@@ -35,6 +35,7 @@ export const QUESTIONS = {
   group_users: 'page',
   groups: 'page',
   histories: 'page',
+  history_candidates: 'page',
   identifier_options: 'page',
   ledger: 'page',
   log_count: 'page',

@@ -35,15 +35,15 @@ const NO_COSTS = `'' AS model, '' AS provider, 0 AS how, 0 AS repeating, 0 AS si
         0 AS events, 0 AS input, 0 AS output, 0 AS cache_read, 0 AS cache_write, 0 AS reasoning, 0 AS nanos`
 
 /** Who captures say that conversations are of; who events say, and how many they are; what they cost. */
-const partsSql = (conditions: Conditions): string => `
+const partsSql = (conditions: Conditions, candidates: string): string => `
       SELECT conversation_id, ${latest('user_id')} AS captured, '' AS seen, 0 AS n, ${NO_COSTS}
       FROM sessions
-      WHERE ${OURS} AND conversation_id IN (${CANDIDATES}) AND ${standing()}
+      WHERE ${OURS} AND conversation_id IN (${candidates}) AND ${standing()}
       GROUP BY conversation_id
       UNION ALL
       SELECT conversation_id, '' AS captured, user_id AS seen, sum(sign) AS n, ${NO_COSTS}
       FROM events
-      WHERE ${OURS} AND conversation_id IN (${CANDIDATES})${andAll(conditions.sql)}
+      WHERE ${OURS} AND conversation_id IN (${candidates})${andAll(conditions.sql)}
       GROUP BY user_id, conversation_id
       HAVING n > 0
       ${answeredBy('users')}
@@ -51,7 +51,7 @@ const partsSql = (conditions: Conditions): string => `
       SELECT
         conversation_id, '' AS captured, '' AS seen, 0 AS n, toString(model) AS model, toString(provider) AS provider, how, repeating, size,
         events, input, output, cache_read, cache_write, reasoning, nanos
-      FROM (${conversationCostsSql(CANDIDATES)}
+      FROM (${conversationCostsSql(candidates)}
       )`
 
 const PART = 'model, provider, how, size, events, input, output, cache_read, cache_write, reasoning, nanos'
@@ -60,7 +60,7 @@ const PART = 'model, provider, how, size, events, input, output, cache_read, cac
  * A conversation's first part is all of its events, at no price; the others are its priced groups. Where model calls say what was used,
  * agents that say it again don't count.
  */
-export const historiesSql = (conditions: Conditions): string => `
+export const historiesSql = (conditions: Conditions, candidates = CANDIDATES): string => `
   SELECT
     key, whole, model, provider, bitAnd(parts.how, ${APART}) AS how, size, ${TOTALS},
     toUInt32(count()) AS conversations, toUInt32(sum(events)) AS messages
@@ -76,7 +76,7 @@ export const historiesSql = (conditions: Conditions): string => `
         SELECT
           if(max(captured) != '', max(captured), max(seen)) AS user, sum(n) AS total,
           groupArrayIf((0, ${PART}), how > 0) AS priced, groupArrayIf(repeating, how > 0) AS repeats, has(repeats, 0) AS called
-        FROM (${partsSql(conditions)}
+        FROM (${partsSql(conditions, candidates)}
         )
         GROUP BY conversation_id
         HAVING user IN {users:Array(String)} AND total > 0
@@ -86,17 +86,37 @@ export const historiesSql = (conditions: Conditions): string => `
   GROUP BY key, whole, model, provider, how, size
   ORDER BY key, provider, model, how, size`
 
-/** Histories of users, of their conversations that meet the conditions. */
+/** Candidates as they were found. */
+const FOUND = 'SELECT arrayJoin({candidates:Array(UUID)})'
+/** Candidates that are handed back to the store; more are looked for again by each part of the statement. */
+const CANDIDATES_MAX = 10_000
+
+/**
+ * Histories of users, of their conversations that meet the conditions. Candidates are found first: the engine would find them anew for
+ * each of the three tables that are narrowed by them.
+ */
 export async function readHistories(
   reader: Reader,
   users: readonly string[],
   conditions: Conditions,
+  candidatesMax = CANDIDATES_MAX,
 ): Promise<Histories> {
   if (users.length === 0) return NO_HISTORIES
-  const rows = await reader.read<HistoryRecord>('histories', historiesSql(conditions), {
-    ...conditions.parameters,
-    users,
-  })
+  const found = await reader.read<{ conversation_id: string }>(
+    'history_candidates',
+    `SELECT conversation_id FROM (${CANDIDATES}) LIMIT ${candidatesMax + 1}`,
+    { users },
+  )
+  const known = found.length <= candidatesMax
+  const rows = await reader.read<HistoryRecord>(
+    'histories',
+    known ? historiesSql(conditions, FOUND) : historiesSql(conditions),
+    {
+      ...conditions.parameters,
+      users,
+      ...(known ? { candidates: found.map(row => row.conversation_id) } : {}),
+    },
+  )
   const figures = rows.filter(row => row.whole === 1)
   return {
     figures: new Map(
