@@ -23,6 +23,7 @@ import { search } from './cases/search.ts'
 import { slowClient } from './cases/slow-client.ts'
 import { spans } from './cases/spans.ts'
 import { sqlGuard } from './cases/sql-guard.ts'
+import { stored } from './cases/stored.ts'
 import { texts } from './cases/texts.ts'
 import { twoReceivers } from './cases/two-receivers.ts'
 import { visible } from './cases/visible.ts'
@@ -110,6 +111,10 @@ const cases: Readonly<Record<string, { about: string; run: (args: readonly strin
   'sql-guard': {
     about: "the guard of tenants' SQL: time a statement, and 5,000 spliced ones that must not pass",
     run: sqlGuard,
+  },
+  stored: {
+    about: 'what a span costs each thread of a processor, stream to store; --spans (400000), --warm (200000)',
+    run: stored,
   },
   texts: {
     about:

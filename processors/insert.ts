@@ -8,6 +8,7 @@ import type { BlockTable } from '#proto/rows.ts'
 import type { Store } from '#store/client.ts'
 import { BODY_FORMAT, unfitReason } from './encoder.ts'
 import { ONE_BLOCK, PINNED, ROWS } from './engine-settings.ts'
+import { leave } from './let-go.ts'
 import type { Counted, Scope } from './protocol.ts'
 
 /** The engine gives up before the client does, so that a timed-out insert is seldom still running. */
@@ -74,8 +75,13 @@ async function post(
   options: { query_id?: string; abort_signal: AbortSignal; clickhouse_settings: ClickHouseSettings },
 ): Promise<void> {
   const values = Readable.from([body], { objectMode: false })
-  const { stream } = await store.client.exec({ query, values, ...options })
-  for await (const _ of stream);
+  try {
+    const { stream } = await store.client.exec({ query, values, ...options })
+    for await (const _ of stream);
+  } catch (error) {
+    leave(body)
+    throw error
+  }
 }
 
 /** ClickHouse's error number, or '' for an error that is not the server's. */

@@ -5,6 +5,7 @@ import { insist } from './context.ts'
 import { Stopped } from './cursor.ts'
 import { publishDead } from './dead.ts'
 import { scopeOf } from './lanes.ts'
+import { letGo } from './let-go.ts'
 import { Backoff } from './outage.ts'
 import { knownRepeats, type Prepared, prepareRange, type Recipe } from './prepare.ts'
 import { laneOf, supersede } from './protocol.ts'
@@ -13,7 +14,8 @@ import { takeReplaced } from './replace.ts'
 import { settleIntent } from './settle.ts'
 
 /**
- * Stores a recorded range. Payloads that the store refuses become dead letters, and the rest goes in under another recipe.
+ * Stores a recorded range; its messages and bodies are empty afterwards. Payloads that the store refuses become dead letters, and the
+ * rest goes in under another recipe.
  * `found`: the intent was there before this owner recorded it. @throws Lost, Stopped.
  */
 export async function storeRange(context: PartitionContext, prepared: Prepared, found: boolean): Promise<void> {
@@ -59,6 +61,7 @@ export async function storeRange(context: PartitionContext, prepared: Prepared, 
   await takeReplaced(context, current.intent)
   if (current !== prepared) context.calls.forget(current.intent)
   await publishRange(context, current)
+  letGo([...current.bodies, ...current.messages.map(({ data }) => data)])
   count(context, current, (performance.now() - startedAt) / 1000)
 }
 

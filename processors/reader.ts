@@ -10,7 +10,7 @@ import type { Log } from '#runtime/log.ts'
 import { Outage, within } from './outage.ts'
 import { envelopeWeight } from './weight.ts'
 
-/** One message. `data` is a view into the connection's chunk: it pins that chunk until the block is done. */
+/** One message. `data` is a copy of its own, whose memory whoever is done with it may free at once. */
 export interface StreamMessage {
   readonly sequence: number
   /** When the server stored it, Unix ms. */
@@ -252,7 +252,8 @@ class PullReader implements Reader {
     // Digits of nanoseconds: all but the last six are milliseconds.
     const storedAtMs = Number((tokens[at + 2] as string).slice(0, -6))
     const weight = envelopeWeight(message.data)
-    this.#queue.push({ sequence, storedAtMs, data: message.data, weight })
+    // The client's own buffer, up to twice as large, dies young instead of waiting with the message.
+    this.#queue.push({ sequence, storedAtMs, data: new Uint8Array(message.data), weight })
     this.#bytes += message.data.length
     this.#arrived++
     this.#arrivedBytes += message.data.length

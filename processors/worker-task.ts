@@ -9,6 +9,7 @@ import type { BlockInput, DeadLetter, Parsers } from './block.ts'
 import { encodeRange, NewerEnvelope, parseRange } from './block.ts'
 import type { EncodedBlock } from './encoder.ts'
 import { createEncoder } from './encoder.ts'
+import { letGo } from './let-go.ts'
 import { homesByOrdinal, type LooseUnits, looseOf, type Placement } from './loose.ts'
 import type { OrdinalRun } from './protocol.ts'
 import type { Fingerprints } from './repeats.ts'
@@ -85,6 +86,8 @@ export function createWorker(use: Parsers): (task: WorkerTask) => Promise<Worker
       const gcMs = collected()
       const { dead, classes, readings, unpriced, fallbacks, fault, units } = parsed
       const loose = parsed.loose - placed
+      // Nothing of the result is a view of them.
+      letGo([input.bytes])
       const said = { classes, readings, unpriced, fallbacks, fault, loose, tally, workMs, gcMs }
       return moved({ blocks, dead, units: units.length, ...said })
     } catch (error) {

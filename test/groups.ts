@@ -22,6 +22,7 @@ export const GROUPS: readonly (readonly string[])[] = [
   [
     ...['processors/calls.test.ts', 'processors/columns', 'processors/parsers', 'processors/protocol.test.ts'],
     ...['processors/repeats.test.ts', 'processors/rhythm.test.ts', 'processors/tally.test.ts', 'pricing'],
+    'processors/let-go.test.ts',
   ],
   [
     ...['proto/envelope.test.ts', 'proto/errors.test.ts', 'proto/ids.test.ts', 'proto/otlp', 'proto/retention.test.ts'],
