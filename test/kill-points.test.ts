@@ -114,6 +114,9 @@ t.test('the comparison sees what is lost, doubled and strange, and asks the proj
   for (const id of [lost, doubled, right]) ledger.events.set(id, 1)
   const values = [doubled, doubled, strange, right].map(row)
   await store.client.insert({ table: 'events', values, format: 'JSONEachRow' })
+  const captured = { organization, conversation_id: randomUUID(), received_at: '2026-09-21 14:13:20' }
+  await store.client.insert({ table: 'sessions', values: [captured], format: 'JSONEachRow' })
+  ledger.sessions.set(captured.conversation_id, 1)
   t.match(await differences(store, ledger), [{ where: 'events', lost: 1, doubled: 1, strange: 1 }])
   // Enter what is there, and nothing is wrong.
   ledger.events.set(doubled, 2)
