@@ -2,6 +2,7 @@
 // expressions, so a harmless-looking edit can turn milliseconds into a scan: these tests notice.
 import t from 'tap'
 import { buildProjections } from '#store/projections.ts'
+import { TABLES } from '#store/verify/projections.ts'
 import { ORGANIZATION_HEADER } from '#store/wall/tables.ts'
 import { walledDatabase } from '#test/rig.ts'
 import { VERSIONS_SQL } from './days/sql.ts'
@@ -78,7 +79,7 @@ t.before(async () => {
     FROM numbers(50000)`)
   // As after their first merge.
   await store.command('SYSTEM START MERGES events')
-  for (const table of ['events', 'sessions']) await buildProjections(store, table)
+  for (const table of TABLES) await buildProjections(store, table)
   await store.command(MERGES_OFF)
 })
 

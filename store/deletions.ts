@@ -3,6 +3,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { ClickHouseError } from '@clickhouse/client'
 import type { Parameter, Store } from './client.ts'
+import { inPartition } from './partition.ts'
 
 /** UNFINISHED: the rewriting of a part was cancelled, because the part was merged, dropped or held back meanwhile. */
 const UNFINISHED = '341'
@@ -30,7 +31,7 @@ export async function deleteRows(
   store: Store,
   { table, partition, where, parameters, signal }: Deletion,
 ): Promise<void> {
-  const within = partition === undefined ? '' : `IN PARTITION ID '${partition}' `
+  const within = partition === undefined ? '' : `${inPartition(partition)} `
   const sql = `ALTER TABLE ${table} DELETE ${within}WHERE ${where}`
   for (let attempt = 1; ; attempt++) {
     signal.throwIfAborted()

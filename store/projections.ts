@@ -2,6 +2,7 @@
 // projections. But the engine merges only neighbours that have the same ones, so a part that merges on both sides passed by would stay
 // as it is for ever, and keep its neighbours apart.
 import type { Store } from './client.ts'
+import { inPartition } from './partition.ts'
 import { projectionsOf, TABLES } from './verify/projections.ts'
 
 /** Some parts of a partition that wait in vain. */
@@ -59,7 +60,7 @@ export async function strandedParts(store: Store, waitsS = WAITS_S): Promise<Str
  * written. Safe to repeat. @throws when the store does not answer.
  */
 export async function buildProjections(store: Store, table: string, partitionId?: string): Promise<void> {
-  const where = partitionId === undefined ? '' : ` IN PARTITION ID '${partitionId.replaceAll("'", '')}'`
+  const where = partitionId === undefined ? '' : ` ${inPartition(partitionId)}`
   const built = (await projectionsOf(store, table)).map(({ name }) => `MATERIALIZE PROJECTION ${name}${where}`)
   await store.command(`ALTER TABLE ${table} ${built.join(', ')}`, {
     settings: { mutations_sync: '2', max_execution_time: 0 },

@@ -23,7 +23,7 @@ import {
   pointsOf,
   stageOf,
 } from './kill-points/engine-points.ts'
-import { differences, heldGroupsOf, Ledger, projectionsOf } from './kill-points/ledger.ts'
+import { allProjections, differences, heldGroupsOf, Ledger } from './kill-points/ledger.ts'
 import { chosen, killOptions, whileTimeLasts } from './kill-points/options.ts'
 import { startWired, type WiredProcessor } from './kill-points/processor.ts'
 import type { Step, Trap } from './kill-points/steps.ts'
@@ -123,7 +123,7 @@ t.test('the comparison sees what is lost, doubled and strange, and asks the proj
   ledger.events.set(strange, 1)
   ledger.events.delete(lost)
   t.same(await differences(store, ledger), [])
-  const aggregates = (await projectionsOf(store)).filter(({ type }) => type === 'Aggregate')
+  const aggregates = (await allProjections(store)).filter(({ type }) => type === 'Aggregate')
   t.ok(aggregates.length >= 6, `${aggregates.length} aggregate projections`)
   for (const projection of aggregates) {
     const { groups } = await heldGroupsOf(store, projection, ledger)

@@ -1,6 +1,7 @@
 // Everything that the store derives from its rows -> built again, bucket by bucket: a bucket is one month (and retention class) of one
 // table, a piece one projection or index of it. A piece is cleared and built from the rows of its parts; reads take the rows meanwhile.
 import type { Store } from '#store/client.ts'
+import { inPartition } from '../partition.ts'
 import { projectionsOf, readingsOf, TABLES } from './projections.ts'
 import { rebuildProjection } from './repair.ts'
 import { GENTLE, ofOrganization, ofScope, type VerifyScope } from './scope.ts'
@@ -74,7 +75,7 @@ export async function rebuildPiece(store: Store, { table, partitionId, name }: P
   // A piece of an earlier schema is no piece any more.
   if (!(await indexesOf(store, table)).includes(name)) return
   const settings = { mutations_sync: '2' } as const
-  const where = `IN PARTITION ID '${partitionId.replaceAll("'", '')}'`
+  const where = inPartition(partitionId)
   await store.command(`ALTER TABLE ${table} CLEAR INDEX ${name} ${where}`, { settings })
   await store.command(`ALTER TABLE ${table} MATERIALIZE INDEX ${name} ${where}`, { settings })
 }

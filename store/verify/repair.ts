@@ -4,6 +4,7 @@
 import { randomUUID } from 'node:crypto'
 import { isUuid } from '#proto/ids.ts'
 import type { Store } from '#store/client.ts'
+import { inPartition } from '../partition.ts'
 import { buildProjections } from '../projections.ts'
 import { type PositionDifference, WRITING } from './positions.ts'
 import type { ProjectionDifference } from './projections.ts'
@@ -44,10 +45,9 @@ export async function rebuildProjection(
   { table, projection, partitionId }: { table: string; projection: string; partitionId: string },
 ): Promise<void> {
   // Materializing skips parts that have one: the old ones have to go first.
-  await store.command(
-    `ALTER TABLE ${table} CLEAR PROJECTION ${projection} IN PARTITION ID '${partitionId.replaceAll("'", '')}'`,
-    { settings: { mutations_sync: '2' } },
-  )
+  await store.command(`ALTER TABLE ${table} CLEAR PROJECTION ${projection} ${inPartition(partitionId)}`, {
+    settings: { mutations_sync: '2' },
+  })
   await buildProjections(store, table, partitionId)
 }
 

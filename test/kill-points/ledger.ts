@@ -7,7 +7,13 @@ import { EnvelopeWriter, FrameEncoding, FrameKind } from '#proto/envelope.ts'
 import { NIL_UUID, uuidBytes } from '#proto/ids.ts'
 import type { Store } from '#store/client.ts'
 import { buildProjections } from '#store/projections.ts'
-import { heldBy, heldColumnsOf, TABLES as PROJECTED } from '#store/verify/projections.ts'
+import {
+  heldBy,
+  heldColumnsOf,
+  TABLES as PROJECTED,
+  type Projection,
+  projectionsOf,
+} from '#store/verify/projections.ts'
 
 const ENVELOPE_MAX_BYTES = 8 * 1024 * 1024
 /** More ids than this are read in sixteen parts, by their first digit, so that no answer is large. */
@@ -112,7 +118,7 @@ export async function differences(store: Store, ledger: Ledger): Promise<Differe
     found.push(...(await compare(store, { table, sql, organizations, expected })))
   }
   for (const table of PROJECTED) await buildProjections(store, table)
-  for (const projection of await projectionsOf(store)) {
+  for (const projection of await allProjections(store)) {
     const difference = await (projection.type === 'Aggregate' ? compareGroups : compareRows)(store, projection, ledger)
     if (difference) found.push(difference)
   }
@@ -150,20 +156,10 @@ async function compare(
   return lost + doubled + strange === 0 ? [] : [{ where: table, lost, doubled, strange, detail }]
 }
 
-interface Projection {
-  readonly table: string
-  readonly name: string
-  readonly type: 'Aggregate' | 'Normal'
-  readonly query: string
-}
-
 /** Every projection of the tables that blocks are stored in, as the engine itself describes them. */
-export async function projectionsOf(store: Store): Promise<Projection[]> {
-  const projections = await store.read<Projection>(
-    `SELECT table, name, type, query FROM system.projections
-     WHERE database = {database:String} AND table IN ('events', 'texts', 'sessions') ORDER BY table, name`,
-    { parameters: { database: store.database } },
-  )
+export async function allProjections(store: Store): Promise<Projection[]> {
+  const tables = ['events', 'texts', 'sessions']
+  const projections = (await Promise.all(tables.map(table => projectionsOf(store, table)))).flat()
   if (projections.length < 8) throw new Error(`only ${projections.length} projections were found`)
   return projections
 }

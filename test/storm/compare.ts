@@ -8,6 +8,7 @@ import type { Store } from '#store/client.ts'
 import { buildProjections } from '#store/projections.ts'
 import type { Shards } from '#store/shards.ts'
 import { compareLedger } from '#store/verify/ledger.ts'
+import { TABLES } from '#store/verify/projections.ts'
 import { verify } from '#store/verify/verify.ts'
 import type { Buckets } from '#streams/apply.ts'
 import { readLedger } from '#streams/ledger.ts'
@@ -170,7 +171,7 @@ async function ownChecks(oracle: Oracle, { shards, nc, buckets, partitions, cras
   for (const [i, store] of shards.all.entries()) {
     const shard = shards.all.length === 1 ? '' : `shard ${i + 1}: `
     const own = new Map([...settled].filter(([partition]) => shards.ofPartition(partition) === store))
-    for (const table of ['events', 'sessions']) await insist('the projections', () => buildProjections(store, table))
+    for (const table of TABLES) await insist('the projections', () => buildProjections(store, table))
     const report = await verify(store, { settled: async () => own })
     const ledger = await compareLedger(store, { ...records, settled: own })
     ofLedgers += ledger.dead
