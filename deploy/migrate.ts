@@ -7,6 +7,7 @@ import { readSettings } from '#runtime/settings.ts'
 import { migrate } from '#store/migrate.ts'
 import { applyStreams } from '#streams/apply.ts'
 import { connect } from '#streams/connect.ts'
+import { whileOwnersHold } from '#streams/hold.ts'
 import { layoutSettings, limitsOf } from './settings.ts'
 import { raiseServerWalls } from './wall.ts'
 
@@ -20,20 +21,21 @@ try {
   try {
     const { partitions } = await applyStreams(nc, limitsOf(settings, settings.clickhouseUrl))
     console.log(`streams: ${partitions} partitions`)
+    const urls = settings.clickhouseUrl.split(',')
+    for (const [i, url] of urls.entries()) {
+      const applied = await migrate({
+        url,
+        database: settings.clickhouseDatabase,
+        application: 'parley migrate',
+        cluster: settings.cluster,
+        whileStill: work => whileOwnersHold(nc, 'migrate', work),
+      })
+      const shard = urls.length === 1 ? '' : ` of shard ${i + 1}`
+      console.log(applied.length === 0 ? `schema${shard}: up to date` : `schema${shard}: applied ${applied.join(', ')}`)
+    }
   } finally {
     // Open, it would keep a process that has said what is wrong.
     await nc.close()
-  }
-  const urls = settings.clickhouseUrl.split(',')
-  for (const [i, url] of urls.entries()) {
-    const applied = await migrate({
-      url,
-      database: settings.clickhouseDatabase,
-      application: 'parley migrate',
-      cluster: settings.cluster,
-    })
-    const shard = urls.length === 1 ? '' : ` of shard ${i + 1}`
-    console.log(applied.length === 0 ? `schema${shard}: up to date` : `schema${shard}: applied ${applied.join(', ')}`)
   }
   await raiseServerWalls({ settings, clickhouseUrl: settings.clickhouseUrl, say: line => console.log(`wall: ${line}`) })
 } catch (error) {

@@ -1,7 +1,7 @@
 // Holding still: nothing is stored while a backup asks for it, what was on its way is finished before, and all of it goes on afterwards.
 import t from 'tap'
 import { cursorKeyOf, leaseKeyOf } from '#proto/streams.ts'
-import { holdOwners } from '#streams/hold.ts'
+import { holdOwners, whileOwnersHold } from '#streams/hold.ts'
 import { readSettled } from '#streams/settled.ts'
 import { eventually } from '#test/rig.ts'
 import { countsOf, createBench, envelopeOf, own, poolOf, publish, someEvents } from './fixture.ts'
@@ -44,6 +44,30 @@ t.test('an owner holds still, and goes on when it is released', async t => {
   await cursors.put(cursorKeyOf(1), JSON.stringify({ floor: 0, intents: [] }))
   t.equal(await again.isUnbroken(), false, 'somebody has come')
   await again.release()
+})
+
+t.test('work that needs everything to be still is done alone, and everything goes on afterwards', async t => {
+  const bench = await createBench(t, { pool })
+  const { stop } = await own(t, bench)
+  const stored = async (): Promise<number> => (await countsOf(bench.db.store, -1)).raw as number
+  let published = 0
+  let inside = 0
+  const alone = async (isUnbroken: () => Promise<boolean>): Promise<void> => {
+    t.equal(++inside, 1, 'nobody else')
+    const before = await stored()
+    published = await publish(bench, envelopeOf(someEvents(10)))
+    if (await isUnbroken()) t.equal(await stored(), before, 'nothing was stored')
+    inside--
+  }
+  await Promise.all([1, 2].map(() => whileOwnersHold(bench.nc, 'migrate', alone)))
+  await eventually('what was published meanwhile', async () => (await stored()) === 10 * published)
+  await t.rejects(
+    whileOwnersHold(bench.nc, 'migrate', () => Promise.reject(new Error('no'))),
+    /no/,
+  )
+  published = await publish(bench, envelopeOf(someEvents(10)))
+  await eventually('owners go on after a failure, too', async () => (await stored()) === 10 * published)
+  await stop()
 })
 
 t.test('an owner that does not come to rest in time is named', async t => {

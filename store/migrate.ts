@@ -5,11 +5,33 @@ import { readdir, readFile } from 'node:fs/promises'
 import { ParleyError } from '#proto/errors.ts'
 import type { Store, StoreOptions } from '#store/client.ts'
 import { createStore } from '#store/client.ts'
+import { readScript, type Script } from './script.ts'
 
 const MIGRATIONS = new URL('./migrations/', import.meta.url)
 
 /** Inserts (per table) whose tokens are remembered: at one a second and partition, weeks. */
 const DEDUPE_WINDOW = 1_000_000
+
+/** A statement may link the files of a whole table. */
+const STATEMENT_MS = 3_600_000
+/** How long a migration waits for what has to be over before it. */
+const PATIENCE_MS = 600_000
+const LOOK_MS = 250
+
+/**
+ * Does work while owners hold still, and one at a time; the work may ask whether they have done so without a break.
+ * @throws what the work throws, and when they don't come to rest.
+ */
+export type WhileStill = (work: (isUnbroken: () => Promise<boolean>) => Promise<void>) => Promise<void>
+
+/** What a migration may need beside the store. */
+export interface MigrateOptions extends StoreOptions {
+  readonly cluster?: string
+  /** These migrations alone. */
+  readonly only?: readonly string[]
+  /** For migrations that nothing may be stored beside; left out where nobody can be storing. */
+  readonly whileStill?: WhileStill
+}
 
 /** What the placeholders of a migration become. */
 export interface Placement {
@@ -43,37 +65,23 @@ export async function migrationNames(): Promise<string[]> {
 
 /**
  * Brings the database to this build's schema, or with `only` to the one that these migrations make; safe to run from several processes,
- * since every statement is IF NOT EXISTS. Returns the names that were applied now.
+ * since every statement may be repeated, or is done while owners hold still. Returns the names that were applied now.
  * @throws ParleyError RUN_MIGRATION_FAILED when a statement fails, was edited after it ran, or is newer than this build.
  */
-export async function migrate(
-  options: StoreOptions & { cluster?: string; only?: readonly string[] },
-): Promise<string[]> {
-  const placement: Placement = { database: options.database, cluster: options.cluster ?? '' }
+export async function migrate(options: MigrateOptions): Promise<string[]> {
   // The database may not exist yet, so the client must not select it.
-  const store = createStore({ ...options, database: 'default' })
+  const store = createStore({ requestTimeoutMs: STATEMENT_MS, ...options, database: 'default' })
   try {
-    return await apply(store, placement, options.only)
+    return await apply(store, options)
   } finally {
     await store.close()
   }
 }
 
-async function apply(store: Store, placement: Placement, only?: readonly string[]): Promise<string[]> {
-  const onCluster = fill('{{on_cluster}}', placement)
-  await store.command(`CREATE DATABASE IF NOT EXISTS ${placement.database} ${onCluster}`)
-  await store.command(
-    fill(
-      `CREATE TABLE IF NOT EXISTS {{database}}.migrations {{on_cluster}} (name String, checksum String, applied_at DateTime DEFAULT now())
-       ENGINE = {{replicated}}MergeTree ORDER BY name`,
-      placement,
-    ),
-  )
-  const rows = await store.read<{ name: string; checksum: string }>(
-    `SELECT name, any(checksum) AS checksum FROM ${placement.database}.migrations GROUP BY name`,
-  )
-  const known = new Map(rows.map(row => [row.name, row.checksum]))
+async function apply(store: Store, { database, cluster = '', only, whileStill }: MigrateOptions): Promise<string[]> {
+  const placement: Placement = { database, cluster }
   const files = await migrationNames()
+  const known = await appliedBefore(store, placement)
   const unknown = [...known.keys()].filter(name => !files.includes(name))
   if (unknown.length > 0) {
     throw new ParleyError(
@@ -89,13 +97,15 @@ async function apply(store: Store, placement: Placement, only?: readonly string[
     const before = known.get(name)
     if (before === checksum) continue
     if (before !== undefined) throw new ParleyError('RUN_MIGRATION_FAILED', `${name} was edited after it was applied`)
+    const script = readScript(fill(sql, placement))
     try {
-      await store.command(fill(sql, placement))
+      if (script.still && whileStill !== undefined) await whileStill(isUnbroken => run(store, script, isUnbroken))
+      else await run(store, script)
     } catch (error) {
       throw new ParleyError('RUN_MIGRATION_FAILED', `${name}: ${String(error)}`, { cause: error })
     }
     await store.command(
-      `INSERT INTO ${placement.database}.migrations (name, checksum) VALUES ({name:String}, {checksum:String})`,
+      `INSERT INTO ${database}.migrations (name, checksum) VALUES ({name:String}, {checksum:String})`,
       {
         parameters: { name, checksum },
       },
@@ -103,4 +113,42 @@ async function apply(store: Store, placement: Placement, only?: readonly string[
     applied.push(name)
   }
   return applied
+}
+
+/** The checksums of what was applied, by name; makes the database and the table that holds them when they are missing. */
+async function appliedBefore(store: Store, placement: Placement): Promise<ReadonlyMap<string, string>> {
+  await store.command(fill('CREATE DATABASE IF NOT EXISTS {{database}} {{on_cluster}}', placement))
+  await store.command(
+    fill(
+      `CREATE TABLE IF NOT EXISTS {{database}}.migrations {{on_cluster}} (name String, checksum String, applied_at DateTime DEFAULT now())
+       ENGINE = {{replicated}}MergeTree ORDER BY name`,
+      placement,
+    ),
+  )
+  const rows = await store.read<{ name: string; checksum: string }>(
+    `SELECT name, any(checksum) AS checksum FROM ${placement.database}.migrations GROUP BY name`,
+  )
+  return new Map(rows.map(row => [row.name, row.checksum]))
+}
+
+/** Runs a migration's statements. The last one makes what the others have prepared count, so a break before it leaves all as it was. */
+async function run(store: Store, script: Script, isUnbroken?: () => Promise<boolean>): Promise<void> {
+  const holds = async (query: string): Promise<boolean> => {
+    const [row] = await store.read<{ n: string | number }>(`SELECT (${query}) AS n`)
+    return Number(row?.n) !== 0
+  }
+  if (script.unless !== undefined && (await holds(script.unless))) return
+  const deadline = performance.now() + PATIENCE_MS
+  while (script.once !== undefined && !(await holds(script.once))) {
+    if (performance.now() > deadline)
+      throw new Error(`something is still under way after ${PATIENCE_MS / 60_000} minutes: ${script.once}`)
+    await new Promise(resolve => setTimeout(resolve, LOOK_MS))
+  }
+  for (const [i, statement] of script.statements.entries()) {
+    if (i === script.statements.length - 1 && isUnbroken !== undefined && !(await isUnbroken())) {
+      throw new Error('an owner of a partition has changed in the middle: run it again')
+    }
+    // A table that gives way to another may be of any size.
+    await store.command(statement, { settings: { max_table_size_to_drop: '0' } })
+  }
 }

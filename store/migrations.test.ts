@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import t from 'tap'
 import { blockTables } from '#proto/rows.ts'
-import { fill, migrate } from '#store/migrate.ts'
+import { fill, migrate, migrationNames } from '#store/migrate.ts'
 import { sharedClickHouse } from '#test/engines.ts'
 import { foldEvents } from '#test/folding.ts'
 import { freshDatabase } from '#test/rig.ts'
@@ -158,6 +158,85 @@ t.test('a second migration applies nothing, and an edited one stops the start', 
   t.strictSame(await migrate({ url, database, application: 'test' }), ['0002_texts.sql'])
   await store.command(`INSERT INTO migrations (name, checksum) VALUES ('9999_future.sql', 'x')`)
   await t.rejects(migrate({ url, database, application: 'test' }), { code: 'RUN_MIGRATION_FAILED', message: /newer/ })
+})
+
+t.test('events become finer with every row, wherever an attempt was cut short', async t => {
+  const { store, database } = await freshDatabase(t, url)
+  const names = await migrationNames()
+  const coarse = names.filter(name => name < '0034')
+  const finer = '0034_events_finer.sql'
+  const place = { url, database, application: 'test' }
+  await store.command(`DROP DATABASE ${database} SYNC`)
+  t.strictSame(await migrate({ ...place, only: coarse }), coarse)
+
+  const insert = (from: number, rows: number): Promise<void> =>
+    store.command(`
+      INSERT INTO events (organization, conversation_id, event_id, ts, kind, source, version, sign)
+      SELECT '00000000-0000-4000-8000-000000000001', toUUID('00000000-0000-4000-8000-00000000001' || toString(number % 3)),
+        generateUUIDv4(), toDateTime64('2026-06-15 12:00:00', 9, 'UTC') - toIntervalHour(number), 'tool', 'otlp', 1, 1
+      FROM numbers(${from}, ${rows})`)
+  const held = async (): Promise<unknown[]> =>
+    store.read('SELECT conversation_id, count() AS n, sum(cityHash64(*)) AS hash FROM events GROUP BY 1 ORDER BY 1')
+  const granularity = async (): Promise<unknown> => {
+    const [row] = await store.read<{ n: string }>(
+      `SELECT extract(engine_full, 'index_granularity = (\\d+)') AS n FROM system.tables WHERE database = {database:String} AND name = 'events'`,
+      { parameters: { database } },
+    )
+    return Number(row?.n)
+  }
+  const tablesLeft = async (): Promise<unknown> =>
+    store.read(`SELECT name FROM system.tables WHERE database = {database:String} AND name LIKE 'events_%'`, {
+      parameters: { database },
+    })
+  const forget = (name: string): Promise<void> =>
+    store.command(`ALTER TABLE migrations DELETE WHERE name = '${name}' SETTINGS mutations_sync = 1`)
+  const definition = async (): Promise<unknown> => {
+    const [row] = await store.read<{ sql: string }>(
+      `SELECT replaceRegexpOne(create_table_query, ' ENGINE = .*', '') AS sql FROM system.tables WHERE database = {database:String} AND name = 'events'`,
+      { parameters: { database } },
+    )
+    return row?.sql
+  }
+  await insert(0, 3000)
+  await store.command('OPTIMIZE TABLE events FINAL')
+  await insert(3000, 500)
+  const [before, made] = [await held(), await definition()]
+  t.equal(await granularity(), 8192)
+  // What an attempt left that ended before its last statement: a table with some of the parts.
+  await store.command('CREATE TABLE events_next AS events')
+  await store.command(`ALTER TABLE events_next ATTACH PARTITION ID '0-202606' FROM events`)
+  // What is stored in the middle leaves everything as it was.
+  const broken = {
+    ...place,
+    whileStill: (work: (unbroken: () => Promise<boolean>) => Promise<void>) => work(async () => false),
+  }
+  await t.rejects(migrate(broken), { code: 'RUN_MIGRATION_FAILED', message: /an owner of a partition has changed/ })
+  t.equal(await granularity(), 8192)
+  t.strictSame(await held(), before)
+
+  // A deletion that is under way is waited for: its rows would come back with parts that don't know of it.
+  await store.command('SYSTEM STOP MERGES events')
+  await store.command(
+    `ALTER TABLE events DELETE WHERE endsWith(toString(conversation_id), '0') SETTINGS mutations_sync = 0`,
+  )
+  const migrating = migrate({ ...place, only: [...coarse, finer] })
+  await store.command('SYSTEM START MERGES events')
+  t.strictSame(await migrating, [finer])
+  t.equal(await granularity(), 1024)
+  t.strictSame(await held(), before.slice(1), 'every row once')
+  t.equal(await definition(), made, 'columns, indexes and projections are the same')
+  // The tables have changed places, and then the process died.
+  await insert(3500, 100)
+  const after = await held()
+  await forget(finer)
+  t.strictSame(
+    await migrate(place),
+    names.filter(name => name >= finer),
+  )
+  t.strictSame(await held(), after, 'it does not change them back')
+  t.strictSame(await tablesLeft(), [])
+  await store.command('OPTIMIZE TABLE events FINAL')
+  t.strictSame(await held(), after)
 })
 
 t.test('one text serves one server and a cluster', async t => {

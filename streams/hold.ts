@@ -1,10 +1,14 @@
-// Asking all owners to hold still, from the backup's side: nothing is stored and nothing that is stored changes until it is released.
+// Asking all owners to hold still, from the side of a backup or of a migration: nothing is stored and nothing that is stored changes until it is released.
 // Nobody is trusted to have held on: whoever has taken what has to belong together asks once more whether it was so all the time.
+import { hostname } from 'node:os'
 import type { KV } from '@nats-io/kv'
 import type { NatsConnection } from '@nats-io/transport-node'
 import { createInbox } from '@nats-io/transport-node'
 import { HOLD_REPEAT_MS, HOLD_SUBJECT, type HoldAnswer, type HoldWish } from '#proto/hold.ts'
 import { cursorKeyOf, leaseKeyOf } from '#proto/streams.ts'
+import { openBuckets } from './apply.ts'
+import { readLayout } from './layout.ts'
+import { takeTurn } from './turn.ts'
 
 /** What `holdOwners` needs. */
 export interface HoldOwnersOptions {
@@ -102,5 +106,39 @@ export async function holdOwners(options: HoldOwnersOptions): Promise<HeldOwners
   } catch (error) {
     await release()
     throw error
+  }
+}
+
+/** Owners finish what they are storing before they rest. */
+const REST_MS = 120_000
+
+/**
+ * Does work while no owner stores or changes anything, one at a time under this name; it may ask whether that was so without a break.
+ * @throws what the work throws, when somebody else has the turn and keeps it, or when an owner does not come to rest.
+ */
+export async function whileOwnersHold(
+  nc: NatsConnection,
+  name: string,
+  work: (isUnbroken: () => Promise<boolean>) => Promise<void>,
+): Promise<void> {
+  const { control, leases, cursors } = await openBuckets(nc)
+  const partitions = (await readLayout(control))?.partitions ?? 0
+  const deadline = performance.now() + REST_MS
+  let turn = await takeTurn(leases, name, `${hostname()}/${process.pid}`)
+  while (turn === null) {
+    if (performance.now() > deadline) throw new Error(`another ${name} is under way`)
+    await new Promise(resolve => setTimeout(resolve, LOOK_MS))
+    turn = await takeTurn(leases, name, `${hostname()}/${process.pid}`)
+  }
+  const { lost } = turn
+  try {
+    const held = await holdOwners({ nc, leases, cursors, partitions, patienceMs: REST_MS })
+    try {
+      await work(async () => !lost.aborted && (await held.isUnbroken()))
+    } finally {
+      await held.release()
+    }
+  } finally {
+    await turn.release()
   }
 }

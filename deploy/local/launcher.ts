@@ -6,10 +6,11 @@ import { putGuard } from '#control/admin.ts'
 import { ParleyError } from '#proto/errors.ts'
 import { createLog } from '#runtime/log.ts'
 import type { Env, Values } from '#runtime/settings.ts'
-import { migrate } from '#store/migrate.ts'
+import { migrate, type WhileStill } from '#store/migrate.ts'
 import { raiseWall } from '#store/wall/raise.ts'
 import { applyStreams, openBuckets } from '#streams/apply.ts'
 import { connect } from '#streams/connect.ts'
+import { whileOwnersHold } from '#streams/hold.ts'
 import { limitsOf } from '../settings.ts'
 import type { WallUrls } from '../wall.ts'
 import { raiseServerWalls } from '../wall.ts'
@@ -81,10 +82,8 @@ export function createLauncher(options: LauncherOptions): Launcher {
     start: async () => {
       await mkdir(join(dataDir.path, 'logs'), { recursive: true, mode: 0o700 })
       await refuseTakenPorts(portsOf(settings))
-      const [{ natsUrl, tenant }, store] = await Promise.all([
-        readyNats(fleet, options),
-        readyClickHouse(fleet, options, say),
-      ])
+      const ready = readyNats(fleet, options)
+      const [{ natsUrl, tenant }, store] = await Promise.all([ready, readyClickHouse(fleet, options, say, ready)])
       guard = watchDisk(options, natsUrl, say)
       const env = partEnvironment(options.env, {
         ...{ natsUrl, ...store, database: settings.clickhouseDatabase },
@@ -179,15 +178,26 @@ async function readyClickHouse(
   fleet: Fleet,
   { settings, dataDir }: LauncherOptions,
   say: (line: string) => void,
+  nats: Promise<{ readonly natsUrl: string }>,
 ): Promise<WallUrls & { clickhouseUrl: string }> {
   const database = settings.clickhouseDatabase
-  const schema = async (url: string): Promise<void> => {
-    await migrate({ url, database, application: 'parley launcher', cluster: settings.cluster })
+  // The embedded engine has no owners yet; one that is shared may have those of another launcher.
+  const whileStill: WhileStill = async work => {
+    const { natsUrl: url } = await nats
+    const nc = await connect({ url, name: 'launcher', log: createLog({ part: 'launcher', level: 'silent' }) })
+    try {
+      await whileOwnersHold(nc, 'migrate', work)
+    } finally {
+      await nc.close()
+    }
+  }
+  const schema = async (url: string, more: { whileStill?: WhileStill } = {}): Promise<void> => {
+    await migrate({ url, database, application: 'parley launcher', cluster: settings.cluster, ...more })
   }
   const secret = dataDir.secrets.clickhousePassword
   if (settings.clickhouseUrl !== '') {
     const { clickhouseUrl } = settings
-    for (const shard of clickhouseUrl.split(',')) await schema(shard)
+    for (const shard of clickhouseUrl.split(',')) await schema(shard, { whileStill })
     return { clickhouseUrl, ...(await raiseServerWalls({ settings, clickhouseUrl, secret, say })) }
   }
   const fixed = {
