@@ -5,10 +5,15 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Test } from 'tap'
 import t from 'tap'
 import type { CommandCenterMetrics } from '#proto/dashboard/metrics.ts'
+import type { ToolStat } from '#proto/dashboard/tools.ts'
+import { Present } from '#proto/rows.ts'
 import { createMetrics } from '#runtime/metrics.ts'
 import { silentLog, walledDatabase } from '#test/rig.ts'
 import type { Call } from '../endpoint.ts'
 import { readMetrics } from '../endpoints/dashboard/metrics.ts'
+import { askedTools } from '../endpoints/tools/filters.ts'
+import { readToolStats } from '../endpoints/tools/stats.ts'
+import { NOTHING } from '../filters.ts'
 import {
   id,
   insertEvents,
@@ -21,6 +26,8 @@ import {
 } from '../fixture.ts'
 import type { OpenReader } from '../reader.ts'
 import { createReaders } from '../reader.ts'
+import { type Histories, readHistories } from '../reads/histories.ts'
+import { readKeptHistories } from './histories.ts'
 import { createKeptDays, KEEP_NOTHING, type KeptDays } from './kept.ts'
 
 const { store, reader } = await walledDatabase(t)
@@ -52,9 +59,24 @@ const DAY_MS = 86_400_000
 /** A time of a day before the instant at which the windows end. */
 const ago = (days: number, minutes = 0): string => new Date(NOW_MS - days * DAY_MS - minutes * 60_000).toISOString()
 
-function answer(by: KeptDays, organization: string, body: object): Promise<CommandCenterMetrics> {
-  const call = { reader: openReader(organization, new AbortController().signal), kept: by, nowMs: NOW_MS }
-  return readMetrics({ ...call, organization: { id: organization } } as Call, body as never)
+interface Answer {
+  readonly metrics: CommandCenterMetrics
+  readonly tools: readonly ToolStat[]
+  readonly histories: Histories
+}
+
+const USERS = ['user-0', 'user-1', 'user-3', 'captured-0', 'captured-1', 'late', 'moved', 'older', 'nobody']
+
+async function answer(by: KeptDays, organization: string, body: object): Promise<Answer> {
+  const reader = openReader(organization, new AbortController().signal)
+  const call = { reader, kept: by, nowMs: NOW_MS, organization: { id: organization } } as Call
+  const metrics = await readMetrics(call, body as never)
+  const histories = await readKeptHistories(by, reader, { organization, users: USERS })
+  return {
+    metrics,
+    tools: await readToolStats(call, askedTools(call, body as never)),
+    histories: histories ?? (await readHistories(reader, USERS, NOTHING)),
+  }
 }
 
 const ALL = { time_range: 'all' }
@@ -85,6 +107,13 @@ async function same(
 const readAgain = (questions: readonly string[]): string[] =>
   [...new Set(questions.filter(question => /^day_(?!versions)/.test(question)))].sort()
 
+/** Of one name there is a tool and a resource; two have as many calls. */
+const TOOLS = [
+  ...[{ kind: 'agent', name: 'turn' } as const, { kind: 'tool', name: 'find' } as const],
+  ...[{ kind: 'tool', name: 'send' } as const, { kind: 'resource', name: 'find' } as const],
+  { kind: 'prompt', name: 'ask' } as const,
+]
+
 let events: StoredEvent[] = []
 t.before(async () => {
   await store.command('SYSTEM STOP MERGES events')
@@ -96,8 +125,10 @@ t.before(async () => {
         conversation_id: id(i % 17),
         at: ago((i * 7) % 50, (i * 37) % 600),
       },
+      ...TOOLS[i % TOOLS.length],
       ...{ user_id: i % 3 === 0 ? `user-${i % 5}` : '', failed: i % 4 === 0 ? 1 : 0 },
-      duration_ns: i % 5 === 0 ? -1 : i * 1_700_000,
+      ...{ duration_ns: i % 5 === 0 ? -1 : i * 1_700_000, model: `m-${i % 2}`, provider: 'acme', input_tokens: i },
+      present: i % 3 === 0 ? 0 : Present.inputTokens,
     }),
   )
   // The same ids in another organization: nothing of it may be counted.
@@ -114,15 +145,23 @@ t.before(async () => {
 t.test('kept days answer as rows do, whatever arrives late, moves or vanishes', async t => {
   await same(t, 'at first', [MONTH, ALL, ENDING])
   await same(t, 'of the other organization', [ALL], theirs)
-  t.strictSame(readAgain(await same(t, 'again')), [], 'nothing has changed, so no day is read')
+  const again = await same(t, 'again')
+  t.strictSame(readAgain(again), [], 'nothing has changed, so no day is read')
+  const others = again.filter(question => !/^(day_versions|ragged_.*|summary_costs)$/.test(question))
+  t.strictSame(others, [], 'nor anything else but the edges and what was priced')
 
   const late = storedEvent({
     ...{ organization: ours, event_id: id(2000), conversation_id: id(77), at: ago(33), user_id: 'late', failed: 1 },
+    ...{ kind: 'tool', name: 'send' },
     duration_ns: 5_000_000_000,
   })
   await insertEvents(store, [late])
   const questions = await same(t, 'after a late event', [ALL])
-  t.strictSame(readAgain(questions), ['day_conversations', 'day_figures'], 'its day is read, captures are not')
+  t.strictSame(
+    readAgain(questions),
+    ['day_conversations', 'day_figures', 'day_tools'],
+    'its day is read, captures are not',
+  )
 
   await insertMove(store, events.slice(3, 8), { conversation_id: id(78), user_id: 'moved' })
   await same(t, 'after rows have moved to another conversation', [ALL, ENDING])

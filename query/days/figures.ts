@@ -6,7 +6,9 @@ import type { DaySums, Distinct } from '../reads/metrics.ts'
 import { RAGGED_DAYS, SPLIT_RAGGED_DAYS } from '../reads/sql.ts'
 import { parametersOfBoth, type Window } from '../window.ts'
 import type { KeptDays } from './kept.ts'
-import type { Figures, OrganizationDays, PairsRow } from './organization.ts'
+import { levelsOf } from './levels.ts'
+import type { OrganizationDays } from './organization.ts'
+import { type Figures, numbersOf, type PairsRow } from './rows.ts'
 import { BEFORE, raggedSql } from './sql.ts'
 
 /** The same as `readDaySums`, `readDistinct` and `readP95` answer. */
@@ -39,7 +41,7 @@ export function readKeptFigures(
 ): Promise<WindowFigures | null> {
   const days = daysOf(window, before)
   const isWhole = (day: string): boolean => day > days.first && day < days.last && day !== days.split
-  return kept.with(organization, async (memory, maxBytes) => {
+  return kept.with(organization, 'figures', async (memory, asked) => {
     // The edges first: whoever is named there is in memory afterwards, unless he was taken away meanwhile.
     const sql = raggedSql(
       before === null ? RAGGED_DAYS : SPLIT_RAGGED_DAYS,
@@ -49,7 +51,7 @@ export function readKeptFigures(
       reader.read<PairsRow>('ragged_conversations', sql.conversations, days.parameters),
       reader.read<Figures>('ragged_figures', sql.figures, days.parameters),
     ])
-    if (!(await memory.refresh(reader, maxBytes))) return null
+    if ((await memory.refresh(reader, asked)) !== 'done') return null
     const whole = [...memory.days()].filter(isWhole)
     const isCurrent = (day: string): boolean => days.split === undefined || day > days.split
     const parts: Part[] = [
@@ -62,7 +64,7 @@ export function readKeptFigures(
       ...pairs.map(row => ({
         day: row.key.slice(0, 10),
         current: !row.key.endsWith(BEFORE),
-        conversations: memory.numbersOf(row),
+        conversations: numbersOf(memory.ids, row.ids),
         figures: figures.find(({ key }) => key === row.key),
       })),
     ]
@@ -102,10 +104,9 @@ function sumsOf(parts: readonly Part[]): DaySums[] {
 /** By day and for the whole window: each conversation and each known user once. */
 function distinctOf(memory: OrganizationDays, all: readonly Part[], current: boolean): Distinct[] {
   const parts = all.filter(part => part.current === current && part.conversations.length > 0)
-  const { conversations, users } = memory.sizes()
-  const ever = new Uint8Array(conversations)
-  const usersEver = new Uint8Array(users)
-  const usersOfDay = new Uint32Array(users)
+  const ever = new Uint8Array(memory.ids.size())
+  const usersEver = new Uint8Array(memory.users.size())
+  const usersOfDay = new Uint32Array(memory.users.size())
   const whole = { conversations: 0, users: 0 }
   const counts = parts.map(({ day, conversations }, i): Distinct => {
     let known = 0
@@ -127,23 +128,11 @@ function distinctOf(memory: OrganizationDays, all: readonly Part[], current: boo
   return [...counts, { current: flag(current), day: '', whole: 1, ...whole }]
 }
 
-/** Nearest rank over the buckets of timed events, in milliseconds; null where nothing was timed. */
+/** The latency that 95 % of what was timed do not exceed, in milliseconds; null where nothing was. */
 function percentileOf(parts: readonly Part[]): number | null {
-  const byBucket = new Map<number, number>()
-  let timed = 0
-  for (const { figures } of parts) {
-    if (figures === undefined) continue
-    for (let i = 0; i < figures.buckets.length; i++) {
-      const [bucket, n] = [figures.buckets[i] as number, figures.counts[i] as number]
-      if (bucket < 0) continue
-      byBucket.set(bucket, (byBucket.get(bucket) ?? 0) + n)
-      timed += n
-    }
-  }
-  let passed = 0
-  for (const [bucket, n] of [...byBucket].sort(([a], [b]) => a - b)) {
-    passed += n
-    if (passed >= timed * 0.95) return bucketMs(bucket)
-  }
-  return null
+  const [bucket] = levelsOf(
+    parts.flatMap(({ figures }) => figures ?? []),
+    [0.95],
+  )
+  return bucketMs(bucket ?? null)
 }

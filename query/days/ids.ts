@@ -11,6 +11,8 @@ export interface Ids {
   bytes(): number
   /** The number of the id whose four words stand at `at`; it gets the next one where it has none. */
   numberOf(words: Uint32Array, at: number): number
+  /** The uuid of a number below `size`. */
+  textOf(number: number): string
 }
 
 /** An empty table. */
@@ -55,6 +57,11 @@ export function createIds(): Ids {
       keys.set(words.subarray(at, at + WORDS), size * WORDS)
       places[place] = size + 1
       return size++
+    },
+    textOf(number) {
+      // The store holds a uuid as two numbers of 64 bits, the smallest byte first.
+      const hex = [1, 0, 3, 2].map(i => (keys[number * WORDS + i] as number).toString(16).padStart(8, '0')).join('')
+      return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
     },
   }
 }

@@ -4,21 +4,24 @@ import { isParleyError } from '#proto/errors.ts'
 import type { Log } from '#runtime/log.ts'
 import type { Metrics } from '#runtime/metrics.ts'
 import type { OpenReader } from '../reader.ts'
-import { createOrganizationDays, type OrganizationDays } from './organization.ts'
+import { createOrganizationDays, type Kind, type OrganizationDays, type Refresh } from './organization.ts'
 
 const MiB = 1024 * 1024
 /** An organization that was too large is tried again after so many questions: it may have lost days. */
 const TRIED_AGAIN = 100
+/** Statements of a load between which questions have their turn. */
+const STATEMENTS_EACH = 2
 
 /** Days of organizations. */
 export interface KeptDays {
   /**
-   * Works with the days of an organization, one question after the other: what `work` sees does not change under it. Null when they are
-   * not there yet, when the organization is too large to be kept, or when `work` says so by answering null.
+   * Works with the days of an organization, one question after the other: what `work` sees does not change under it. Null when what `kind`
+   * says is not there yet, when it is too large to be kept, or when `work` says so by answering null.
    */
   with<T>(
     organization: string,
-    work: (days: OrganizationDays, maxBytes: number) => Promise<T | null>,
+    kind: Kind,
+    work: (days: OrganizationDays, asked: Refresh) => Promise<T | null>,
   ): Promise<T | null>
   /** Reads nothing more. */
   close(): void
@@ -26,10 +29,12 @@ export interface KeptDays {
 
 interface Slot {
   days: OrganizationDays
+  /** What is under way, and whatever is to come after it. */
   busy: Promise<unknown>
-  state: 'new' | 'loading' | 'ready'
+  readonly ready: Set<Kind>
+  readonly loading: Map<Kind, Promise<void>>
   /** Questions until it is tried again. */
-  skipped: number
+  readonly skipped: Map<Kind, number>
 }
 
 /** What keeping needs. */
@@ -53,7 +58,6 @@ export function createKeptDays({ maxMb, waitMs, openReader, metrics, log }: Kept
   const closed = new AbortController()
   kept.set(0)
 
-  const make = (): Slot => ({ days: createOrganizationDays(), busy: Promise.resolve(), state: 'new', skipped: 0 })
   /** Lets go of those that were not asked for the longest time. */
   const shrink = (): void => {
     let bytes = [...slots.values()].reduce((sum, { days }) => sum + days.bytes(), 0)
@@ -64,59 +68,85 @@ export function createKeptDays({ maxMb, waitMs, openReader, metrics, log }: Kept
     }
     kept.set(bytes)
   }
-  const giveUp = (slot: Slot, organization: string): void => {
-    // What has been kept for long may only have gathered what is gone since: then it is read anew at once.
-    slot.skipped = slot.state === 'ready' ? 0 : TRIED_AGAIN
+  const giveUp = (slot: Slot, organization: string, kind: Kind): void => {
+    log.info({ organization, kind, maxMb }, 'whole days of an organization do not fit into memory')
+    const forget = (of: Kind): void => {
+      // What has been kept for long may only have gathered what is gone since: then it is read anew at once.
+      slot.skipped.set(of, slot.ready.delete(of) ? 0 : TRIED_AGAIN)
+    }
+    // Who was there may fit without what came on top of it.
+    const more = slot.days.forgetTools()
+    if (kind === 'tools' || more) forget('tools')
+    if ((kind === 'tools' || more) && slot.days.bytes() <= maxBytes) return
+    forget('figures')
     slot.days = createOrganizationDays()
-    slot.state = 'new'
-    log.info({ organization, maxMb }, 'whole days of an organization do not fit into memory')
   }
-  const load = (slot: Slot, organization: string): void => {
-    slot.state = 'loading'
+  const load = async (slot: Slot, organization: string, kind: Kind): Promise<void> => {
     const startedAt = performance.now()
-    slot.busy = slot.days
-      .refresh(openReader(organization, closed.signal), maxBytes)
-      .catch(orTooMuch)
-      .then(fits => {
-        if (!fits) return giveUp(slot, organization)
-        slot.state = 'ready'
-        shrink()
-        const ms = Math.round(performance.now() - startedAt)
-        log.info({ organization, ms, bytes: slot.days.bytes() }, 'whole days of an organization are kept')
-      })
-      // The reader has told of it; the next question tries again.
-      .catch(() => {
-        slot.state = 'new'
-      })
+    const reader = openReader(organization, closed.signal)
+    for (;;) {
+      const found = await inTurn(slot, () =>
+        slot.days.refresh(reader, { kind, maxBytes, statements: STATEMENTS_EACH }).catch(orTooMuch),
+      )
+      if (found === 'more') continue
+      if (found !== 'done') return giveUp(slot, organization, kind)
+      slot.ready.add('figures').add(kind)
+      shrink()
+      const ms = Math.round(performance.now() - startedAt)
+      return log.info({ organization, kind, ms, bytes: slot.days.bytes() }, 'whole days of an organization are kept')
+    }
+  }
+  /** Begins to read what is not there, or goes on with it. */
+  const loading = (slot: Slot, organization: string, kind: Kind): Promise<void> => {
+    const begun =
+      slot.loading.get(kind) ??
+      load(slot, organization, kind)
+        // The reader has told of it; the next question tries again.
+        .catch(() => undefined)
+        .finally(() => slot.loading.delete(kind))
+    slot.loading.set(kind, begun)
+    return begun
   }
 
   return {
-    async with(organization, work) {
+    async with(organization, kind, work) {
       if (maxMb === 0) return null
-      const slot = slots.get(organization) ?? make()
+      const slot = slots.get(organization) ?? makeSlot()
       slots.delete(organization)
       slots.set(organization, slot)
-      if (slot.skipped > 0) {
-        slot.skipped--
+      const skipped = slot.skipped.get(kind) ?? 0
+      if (skipped > 0) {
+        slot.skipped.set(kind, skipped - 1)
         asked.inc({ outcome: 'too large' })
         return null
       }
-      if (slot.state === 'new') load(slot, organization)
-      if (slot.state === 'loading') await Promise.race([slot.busy, delay(waitMs, undefined, { ref: false })])
-      if (slot.state !== 'ready') {
+      if (!slot.ready.has(kind)) {
+        await Promise.race([loading(slot, organization, kind), delay(waitMs, undefined, { ref: false })])
+      }
+      if (!slot.ready.has(kind)) {
         asked.inc({ outcome: 'too early' })
         return null
       }
-      const run = slot.busy.then(() => work(slot.days, maxBytes)).catch(orTooMuch)
-      slot.busy = run.catch(() => undefined)
-      const answer = await run
-      if (answer === null) giveUp(slot, organization)
+      const answer = await inTurn(slot, () => work(slot.days, { kind, maxBytes }).catch(orTooMuch))
+      if (answer === null) giveUp(slot, organization, kind)
       asked.inc({ outcome: answer === null ? 'too large' : 'answered' })
       shrink()
       return answer
     },
     close: () => closed.abort(),
   }
+}
+
+const makeSlot = (): Slot => ({
+  ...{ days: createOrganizationDays(), busy: Promise.resolve() },
+  ...{ ready: new Set(), loading: new Map(), skipped: new Map() },
+})
+
+/** After what is under way. */
+function inTurn<T>(slot: Slot, work: () => Promise<T>): Promise<T> {
+  const run = slot.busy.then(work)
+  slot.busy = run.catch(() => undefined)
+  return run
 }
 
 /** Days that one statement may not read are too large to be kept; whoever asked still gets his answer from aggregates. */

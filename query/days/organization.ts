@@ -1,67 +1,52 @@
-// What is kept in memory of one organization: who was active on which day, whom captures and events name, and what days came to. Every day
-// stands under its version, and each question asks for the versions first: what they say has changed is read anew, and nothing else.
+// What is kept in memory of one organization: who was active on which day, whom captures and events name, what days came to, who called
+// which tools. Every day stands under its version, and each question asks for the versions first: what they say has changed is read anew,
+// and nothing else.
 
+import type { Question } from '../questions.ts'
 import type { Parameters, Reader } from '../reader.ts'
-import { createIds, ID_BYTES, wordsOf } from './ids.ts'
-import { DAY_CAPTURES_SQL, DAY_CONVERSATIONS_SQL, DAY_FIGURES_SQL, VERSIONS_SQL } from './sql.ts'
+import { createIds, type Ids } from './ids.ts'
+import { createPeople } from './people.ts'
+import * as held from './rows.ts'
+import { DAY_CAPTURES_SQL, DAY_CONVERSATIONS_SQL, DAY_FIGURES_SQL, DAY_TOOLS_SQL, VERSIONS_SQL } from './sql.ts'
+import { createUsers, type Users } from './users.ts'
 
-/** Conversations and, by place, numbers of users; 0 = nobody. */
-export interface Pairs {
-  readonly version: string
-  readonly conversations: Uint32Array
-  readonly users: Uint32Array
-}
+/** What may be kept: who was there and what days came to; the same and tools besides. Each is read when it is first asked for. */
+export type Kind = 'figures' | 'tools'
 
-/** Pairs as the store answers them. */
-export interface PairsRow {
-  readonly key: string
-  readonly version: string
-  readonly ids: string
-  readonly users: readonly string[]
-}
+/** How far a refresh came: everything that was stored before it began is there; there is more to be read; it would take too much. */
+export type Refreshed = 'done' | 'more' | 'full'
 
-/** What a day came to, as the store answers it; counts are whole numbers below 2^53. */
-export interface Figures {
-  readonly key: string
-  readonly version: string
-  readonly events: number
-  readonly errors: number
-  readonly timed: number
-  readonly us: number
-  /** Latency buckets, negative for what was not timed, and how many events each of them has. */
-  readonly buckets: ArrayLike<number>
-  readonly counts: ArrayLike<number>
+/** What a refresh may take. */
+export interface Refresh {
+  readonly kind: Kind
+  readonly maxBytes: number
+  /** Days are read by so many statements at most; all of them, unless said otherwise. */
+  readonly statements?: number
 }
 
 /** What is kept of an organization. */
 export interface OrganizationDays {
-  /**
-   * Brings it to what the store holds: everything that was stored before the call is in it. False: it would take more than `maxBytes`.
-   */
-  refresh(reader: Reader, maxBytes: number): Promise<boolean>
+  /** Brings what is kept of a kind to what the store holds. */
+  refresh(reader: Reader, asked: Refresh): Promise<Refreshed>
+  /** Keeps tools no longer. True: there were some. */
+  forgetTools(): boolean
   /** Days with events, in no order. */
   days(): Iterable<string>
   conversationsOf(day: string): Uint32Array
-  figuresOf(day: string): Figures | undefined
+  figuresOf(day: string): held.Figures | undefined
+  toolsOf(day: string): readonly held.ToolDay[]
   /** Of a conversation; 0 = nobody is known. */
   userOf(conversation: number): number
-  /** Numbers of conversations of a row that was read elsewhere. */
-  numbersOf(row: PairsRow): Uint32Array
-  /** Numbers of conversations and of users are below these. */
-  sizes(): { conversations: number; users: number }
+  /** Events of a conversation on all days. */
+  eventsOf(conversation: number): number
+  users: Users
+  /** Ids of conversations; those of rows that were read elsewhere get their numbers, too. */
+  ids: Ids
   bytes(): number
 }
 
-/**
- * Days that are read by one statement: what it answers stays in the tens of MB. Captures lie by conversation, so that each look for those
- * of some days looks through all of them.
- */
-const DAYS_EACH = { day_conversations: 16, day_figures: 32, day_captures: 64 } as const
 const DAY_MS = 86_400_000
-
-interface Versioned {
-  readonly version: string
-}
+const NOBODY = new Uint32Array(0)
 
 /** Versions by day. */
 type Versions = ReadonlyMap<string, string>
@@ -72,115 +57,140 @@ interface VersionRow {
   readonly version: string
 }
 
+interface StoreVersions {
+  readonly events: Versions
+  readonly captures: Versions
+  readonly replaced: string
+}
+
+/** Days of one kind of rows. */
+interface Shelf {
+  readonly kind: Kind
+  readonly kept: Map<string, held.Versioned>
+  readonly question: Question
+  readonly sql: string
+  /** Days that are read by one statement: what it answers stays in the tens of MB. */
+  readonly each: number
+  versionsOf(versions: StoreVersions): Versions
+  keep(rows: readonly unknown[], versions: StoreVersions): void
+}
+
 /** Nothing kept yet. */
 export function createOrganizationDays(): OrganizationDays {
   const ids = createIds()
   const users = createUsers()
-  const events = new Map<string, Pairs>()
-  const captures = new Map<string, Pairs>()
-  const figures = new Map<string, Figures>()
-  let captured = new Uint32Array(0)
-  let seen = new Uint32Array(0)
-  let stale = true
-
-  const numbersOf = ({ ids: base64 }: Pick<PairsRow, 'ids'>): Uint32Array => {
-    const words = wordsOf(base64)
-    const numbers = new Uint32Array((words.length * 4) / ID_BYTES)
-    for (let i = 0; i < numbers.length; i++) numbers[i] = ids.numberOf(words, i * 4)
-    return numbers
+  const people = createPeople(users)
+  const days = {
+    events: new Map<string, held.Pairs>(),
+    captures: new Map<string, held.Pairs>(),
+    figures: new Map<string, held.Figures>(),
+    tools: new Map<string, held.ToolsOfDay>(),
   }
+  const shelves = shelvesOf(days, ids, users)
+  let unsettled = true
 
   const bytes = (): number => {
-    let sum = ids.bytes() + users.bytes() + captured.byteLength + seen.byteLength
-    for (const kept of [events, captures]) {
-      for (const { conversations } of kept.values()) sum += conversations.byteLength * 2 + 200
-    }
-    for (const { buckets } of figures.values()) sum += buckets.length * 10 + 400
-    return sum
+    const sum = <T>(kept: ReadonlyMap<string, T>, bytesOf: (value: T) => number): number =>
+      [...kept.values()].reduce((total, value) => total + bytesOf(value), 0)
+    const pairs = sum(days.events, held.bytesOfPairs) + sum(days.captures, held.bytesOfPairs)
+    const others = sum(days.figures, held.bytesOfFigures) + sum(days.tools, held.bytesOfTools)
+    return ids.bytes() + users.bytes() + people.bytes() + pairs + others
   }
 
-  /** Days of a kind that do not stand under the version that the store says, oldest first; what it no longer knows is forgotten. */
-  const changed = (kept: Map<string, Versioned>, versions: Versions): string[] => {
+  /** Days of a shelf that do not stand under the version that the store says, oldest first; what it no longer knows is forgotten. */
+  const changed = ({ kept }: Shelf, versions: Versions): string[] => {
     for (const day of kept.keys()) {
-      if (versions.has(day)) continue
-      kept.delete(day)
-      stale = true
+      if (!versions.has(day)) unsettled = kept.delete(day)
     }
     return [...versions].flatMap(([day, version]) => (kept.get(day)?.version === version ? [] : [day])).sort()
   }
 
-  const resolve = (): void => {
-    captured = new Uint32Array(ids.size())
-    seen = new Uint32Array(ids.size())
-    // A capture is later than all of an earlier day, so that the last day that names somebody stands.
-    for (const day of [...captures.keys()].sort()) {
-      const { conversations, users: named } = captures.get(day) as Pairs
-      for (let i = 0; i < conversations.length; i++) captured[conversations[i] as number] = named[i] as number
-    }
-    for (const { conversations, users: named } of events.values()) {
-      for (let i = 0; i < conversations.length; i++) {
-        const conversation = conversations[i] as number
-        seen[conversation] = users.larger(seen[conversation] as number, named[i] as number)
-      }
-    }
-    stale = false
-  }
-
-  async function refresh(reader: Reader, maxBytes: number): Promise<boolean> {
+  async function refresh(reader: Reader, { kind, maxBytes, statements = Infinity }: Refresh): Promise<Refreshed> {
     const versions = versionsOf(await reader.read<VersionRow>('day_versions', VERSIONS_SQL))
-    const fits = (): boolean => bytes() <= maxBytes
-    const keepPairs = (kept: Map<string, Pairs>, more: string) => (row: PairsRow) => {
-      const { key, version } = row
-      kept.set(key, { version: version + more, conversations: numbersOf(row), users: users.numbersOf(row.users) })
-      stale = true
-    }
-    const keepFigures = (row: Figures): void => {
-      const { buckets, counts } = row
-      figures.set(row.key, { ...row, buckets: Int16Array.from(buckets), counts: Float64Array.from(counts) })
-    }
-    const fill = async <T, K>(
-      question: keyof typeof DAYS_EACH,
-      sql: string,
-      { kept, versions, keep }: { kept: Map<string, K & Versioned>; versions: Versions; keep: (row: T) => void },
-    ): Promise<boolean> => {
-      const each = DAYS_EACH[question]
-      const days = changed(kept, versions)
-      for (let i = 0; i < days.length && fits(); i += each) {
-        const some = days.slice(i, i + each)
+    let read = 0
+    for (const shelf of shelves) {
+      if (shelf.kind !== 'figures' && shelf.kind !== kind) continue
+      const missing = changed(shelf, shelf.versionsOf(versions))
+      for (let i = 0; i < missing.length; i += shelf.each) {
+        if (bytes() > maxBytes) return 'full'
+        if (read++ >= statements) return 'more'
+        const some = missing.slice(i, i + shelf.each)
+        unsettled = true
         // Whatever becomes of the read: a day that is not kept is read next time, and one that the store no longer has stays away.
-        for (const day of some) stale = kept.delete(day) || stale
-        for (const row of await reader.read<T>(question, sql, boundDays(some))) keep(row)
+        for (const day of some) shelf.kept.delete(day)
+        shelf.keep(await reader.read<unknown>(shelf.question, shelf.sql, boundDays(some)), versions)
       }
-      return fits()
     }
-    const replaced = ` ${versions.replaced}`
-    const arrived = new Map([...versions.captures].map(([day, version]) => [day, version + replaced]))
-    const ofEvents = { kept: events, versions: versions.events, keep: keepPairs(events, '') }
-    const ofCaptures = { kept: captures, versions: arrived, keep: keepPairs(captures, replaced) }
-    const ofFigures = { kept: figures, versions: versions.events, keep: keepFigures }
-    const done =
-      (await fill('day_conversations', DAY_CONVERSATIONS_SQL, ofEvents)) &&
-      (await fill('day_captures', DAY_CAPTURES_SQL, ofCaptures)) &&
-      (await fill('day_figures', DAY_FIGURES_SQL, ofFigures))
-    if (done && stale) resolve()
-    return done
+    if (bytes() > maxBytes) return 'full'
+    if (unsettled) people.settle({ size: ids.size(), ...days })
+    unsettled = false
+    return 'done'
   }
 
   return {
     refresh,
-    days: () => events.keys(),
-    conversationsOf: day => events.get(day)?.conversations ?? NONE,
-    figuresOf: day => figures.get(day),
-    userOf: conversation => captured[conversation] || seen[conversation] || 0,
-    numbersOf,
-    sizes: () => ({ conversations: ids.size(), users: users.size() }),
+    forgetTools() {
+      const some = days.tools.size > 0
+      days.tools.clear()
+      return some
+    },
+    days: () => days.events.keys(),
+    conversationsOf: day => days.events.get(day)?.conversations ?? NOBODY,
+    figuresOf: day => days.figures.get(day),
+    toolsOf: day => days.tools.get(day)?.tools ?? [],
+    userOf: people.userOf,
+    eventsOf: people.eventsOf,
+    users,
+    ids,
     bytes,
   }
 }
 
-const NONE = new Uint32Array(0)
+interface Days {
+  readonly events: Map<string, held.Pairs>
+  readonly captures: Map<string, held.Pairs>
+  readonly figures: Map<string, held.Figures>
+  readonly tools: Map<string, held.ToolsOfDay>
+}
 
-function versionsOf(rows: readonly VersionRow[]) {
+/** Where days are kept, and how they are read. */
+function shelvesOf(days: Days, ids: Ids, users: Users): readonly Shelf[] {
+  const ofEvents = (versions: StoreVersions): Versions => versions.events
+  const replaced = (versions: StoreVersions): string => ` ${versions.replaced}`
+  return [
+    {
+      ...{ kind: 'figures', kept: days.events, question: 'day_conversations', sql: DAY_CONVERSATIONS_SQL, each: 16 },
+      versionsOf: ofEvents,
+      keep(rows: readonly held.PairsRow[]) {
+        for (const row of rows) days.events.set(row.key, held.pairsOf(ids, users, row))
+      },
+    },
+    {
+      // Captures lie by conversation, so that each look for those of some days looks through all of them.
+      ...{ kind: 'figures', kept: days.captures, question: 'day_captures', sql: DAY_CAPTURES_SQL, each: 64 },
+      versionsOf: versions => new Map([...versions.captures].map(([day, one]) => [day, one + replaced(versions)])),
+      keep(rows: readonly held.PairsRow[], versions) {
+        for (const row of rows) days.captures.set(row.key, held.pairsOf(ids, users, row, replaced(versions)))
+      },
+    },
+    {
+      ...{ kind: 'figures', kept: days.figures, question: 'day_figures', sql: DAY_FIGURES_SQL, each: 32 },
+      versionsOf: ofEvents,
+      keep(rows: readonly held.Figures[]) {
+        for (const row of rows) days.figures.set(row.key, held.figuresOf(row))
+      },
+    },
+    {
+      ...{ kind: 'tools', kept: days.tools, question: 'day_tools', sql: DAY_TOOLS_SQL, each: 8 },
+      versionsOf: ofEvents,
+      keep(rows: readonly held.ToolRow[]) {
+        for (const [day, some] of Map.groupBy(rows, row => row.key)) days.tools.set(day, held.toolsOf(ids, some))
+      },
+    },
+  ]
+}
+
+function versionsOf(rows: readonly VersionRow[]): StoreVersions {
   const of = (kind: VersionRow['of']): Map<string, string> =>
     new Map(rows.flatMap(row => (row.of === kind ? [[row.day, row.version] as const] : [])))
   return { events: of('events'), captures: of('captures'), replaced: of('replaced').get('') ?? '' }
@@ -190,30 +200,4 @@ function versionsOf(rows: readonly VersionRow[]) {
 function boundDays(days: readonly string[]): Parameters {
   const until = new Date(Date.parse(days.at(-1) as string) + DAY_MS).toISOString()
   return { days, since: `${days[0]} 00:00:00.000`, until: `${until.slice(0, 10)} 00:00:00.000` }
-}
-
-/** Names of users -> numbers from 1 on; 0 is the empty name. */
-function createUsers() {
-  const numbers = new Map<string, number>([['', 0]])
-  const names = ['']
-  let chars = 0
-  const numberOf = (name: string): number => {
-    const known = numbers.get(name)
-    if (known !== undefined) return known
-    numbers.set(name, names.length)
-    chars += name.length
-    return names.push(name) - 1
-  }
-  return {
-    size: () => names.length,
-    // What an entry of a Map and of a list takes besides its text.
-    bytes: () => chars + names.length * 80,
-    numbersOf: (list: readonly string[]): Uint32Array => Uint32Array.from(list, numberOf),
-    /** The one whose name is larger, as the store compares: by bytes. */
-    larger(a: number, b: number): number {
-      if (a === b || b === 0) return a
-      if (a === 0) return b
-      return Buffer.compare(Buffer.from(names[a] as string), Buffer.from(names[b] as string)) < 0 ? b : a
-    },
-  }
 }

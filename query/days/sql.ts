@@ -1,6 +1,7 @@
 // What the store is asked for whole days that are kept in memory: versions of all days, and what some days hold. What a day holds always
 // comes with its version, summed up over the very rows that were read, so that it can never stand under the version of other rows.
-import { answeredBy, BY_ROWS, CAPTURE_ORDER, hoursBetween, OURS, standing } from '../reads/sql.ts'
+import { answeredBy, BY_ROWS, CAPTURE_ORDER, hoursBetween, OURS, RAGGED_DAYS, standing } from '../reads/sql.ts'
+import { OF_TOOLS } from '../reads/tools.ts'
 
 /** Word for word that of 0031_versions.sql. */
 const VERSION =
@@ -26,18 +27,21 @@ export const VERSIONS_SQL = `
   SELECT 'replaced' AS of, '' AS day, toString(${REPLACED_VERSION}) AS version
   FROM replaced_reports WHERE ${OURS}`
 
+/** A list of ids in base64. */
+const base64 = (list: string): string =>
+  `base64Encode(arrayStringConcat(arrayMap(id -> concat(reinterpretAsFixedString(id), ''), ${list})))`
+
 /** Pairs of a conversation and a text as two lists: ids in base64, texts as they are. */
-const PAIRS = `base64Encode(arrayStringConcat(arrayMap(pair -> concat(reinterpretAsFixedString(pair.1), ''), pairs))) AS ids,
-    arrayMap(pair -> pair.2, pairs) AS users`
+const PAIRS = `${base64('arrayMap(pair -> pair.1, pairs)')} AS ids, arrayMap(pair -> pair.2, pairs) AS users`
 
 const OF_DAYS = `toDate(ts) IN {days:Array(Date)}
       AND ts >= {since:DateTime64(9, 'UTC')} AND ts < {until:DateTime64(9, 'UTC')}
       AND ${hoursBetween("{since:DateTime64(9, 'UTC')}", "{until:DateTime64(9, 'UTC')}")}`
 
 const conversationsOf = (rows: string, key: string): string => `
-  SELECT key, version, ${PAIRS}
+  SELECT key, version, ${PAIRS}, arrayMap(pair -> toUInt32(pair.3), pairs) AS counts
   FROM (
-    SELECT key, toString(sum(version)) AS version, groupArrayIf((conversation_id, seen), n > 0) AS pairs
+    SELECT key, toString(sum(version)) AS version, groupArrayIf((conversation_id, seen, n), n > 0) AS pairs
     FROM (
       SELECT key, conversation_id, maxIf(user_id, of_user > 0) AS seen, sum(of_user) AS n, sum(version) AS version
       FROM (
@@ -67,6 +71,28 @@ const sumsOf = (rows: string, key: string): string => `
   )
   GROUP BY key`
 
+/**
+ * Calls by tool. The instant is a key of the groups, so that the last one is never that of a reversed row. What is of no tool is one group,
+ * which nothing but the version is taken of.
+ */
+const toolsOf = (rows: string, key: string): string => `
+  SELECT key, of_kind AS kind, tool AS name, toString(sum(version)) AS version,
+    toFloat64(sum(n)) AS calls, toFloat64(sumIf(n, failure = 1)) AS errors, toFloat64(sum(timed)) AS timed, toFloat64(sum(us)) AS us,
+    maxIf(at, n > 0) AS last_at, ${base64('groupUniqArrayIf(conversation, n > 0)')} AS ids,
+    sumMapIf([bucket], [toFloat64(n)], n > 0) AS of_buckets, of_buckets.1 AS buckets, of_buckets.2 AS counts
+  FROM (
+    SELECT ${key} AS key, ${OF_TOOLS} AS called, if(called, toString(kind), '') AS of_kind, if(called, toString(name), '') AS tool,
+      if(called, conversation_id, toUUID('00000000-0000-0000-0000-000000000000')) AS conversation,
+      if(called, ts, toDateTime64(0, 9, 'UTC')) AS at, if(called, failed, 0) AS failure, if(called, latency_bucket, 0) AS bucket,
+      sum(sign) AS n, sum(sign * (duration_ns >= 0)) AS timed,
+      sum(sign * if(duration_ns >= 0, intDiv(duration_ns, 1000), 0)) AS us, ${VERSION} AS version
+    FROM events
+    WHERE ${OURS} AND ${rows}
+    GROUP BY key, called, of_kind, tool, conversation, at, failure, bucket
+    ${BY_ROWS}
+  )
+  GROUP BY key, of_kind, tool`
+
 const DAY = 'toString(toDate(ts))'
 
 /** Conversations of days, and whom their events of a day name. */
@@ -75,7 +101,13 @@ export const DAY_CONVERSATIONS_SQL = conversationsOf(OF_DAYS, DAY)
 /** Figures of days: events, failures, latencies. */
 export const DAY_FIGURES_SQL = sumsOf(OF_DAYS, DAY)
 
-/** The same of what windows hold of days that they don't hold whole; keys are days, with a mark where they are of the window before. */
+/** Tools of days. */
+export const DAY_TOOLS_SQL = toolsOf(OF_DAYS, DAY)
+
+/** The same of what a window holds of its first and its last day. */
+export const RAGGED_TOOLS_SQL = toolsOf(`${RAGGED_DAYS} AND ${OF_TOOLS}`, DAY)
+
+/** Conversations and figures of what windows hold of days that they don't hold whole; keys are days, with a mark where they are of the window before. */
 export const raggedSql = (rows: string, current: string): Record<'conversations' | 'figures', string> => {
   const key = `concat(toString(toDate(ts)), if(${current}, '', '${BEFORE}'))`
   return { conversations: conversationsOf(rows, key), figures: sumsOf(rows, key) }

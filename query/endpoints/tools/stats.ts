@@ -3,6 +3,7 @@ import { QueryFilters } from '#proto/dashboard/shared.ts'
 import type { ToolStat } from '#proto/dashboard/tools.ts'
 import { ToolStatsResponse } from '#proto/dashboard/tools.ts'
 import { isoTime } from '../../answers.ts'
+import { readKeptTools } from '../../days/tools.ts'
 import type { Call } from '../../endpoint.ts'
 import { endpoint } from '../../endpoint.ts'
 import { averageMs, bucketMs } from '../../latency.ts'
@@ -21,7 +22,12 @@ export const toolStats = endpoint({
 })
 
 /** The body of the endpoint. */
-export async function readToolStats({ reader }: Call, asked: AskedTools): Promise<ToolStat[]> {
+export async function readToolStats(call: Call, asked: AskedTools): Promise<ToolStat[]> {
+  const { reader, kept, organization } = call
+  if (asked.conditions.sql.length === 0) {
+    const tools = await readKeptTools(kept, reader, { organization: organization.id, window: asked.window })
+    if (tools !== null) return tools.map(tool => toolStat(tool, tool))
+  }
   const [tools, people] = await Promise.all([readToolFigures(reader, asked), readToolPeople(reader, asked)])
   return tools.flatMap(tool => {
     const of = people.get(toolKey(tool))
@@ -30,7 +36,7 @@ export async function readToolStats({ reader }: Call, asked: AskedTools): Promis
   })
 }
 
-function toolStat(tool: ToolRecord, people: ToolPeople): ToolStat {
+function toolStat(tool: ToolRecord, people: Omit<ToolPeople, 'least'>): ToolStat {
   const { calls, errors, timed } = tool
   const ms = (bucket: number): number | null => (timed === '0' ? null : bucketMs(bucket))
   const [p50, p95, p99] = tool.buckets

@@ -3,8 +3,10 @@
 import type { CostMetadata } from '#proto/dashboard/shared.ts'
 import type { ConversationRow, VisibleUserSummary } from '#proto/dashboard/user-stories.ts'
 import { UserStoriesRequest, UserStoriesResponse } from '#proto/dashboard/user-stories.ts'
+import { readKeptHistories } from '../../days/histories.ts'
 import type { Call } from '../../endpoint.ts'
 import { endpoint } from '../../endpoint.ts'
+import type { Conditions } from '../../filters.ts'
 import { createMissing } from '../../missing.ts'
 import { pageOf, sliceOf } from '../../page.ts'
 import { chooseConversations, positionOf } from '../../reads/conversation-page.ts'
@@ -43,9 +45,7 @@ export async function readStories(call: Call, request: UserStoriesRequest): Prom
   const conversations = await hydrate(call.reader, page, request.exclude_io, missing, async found => {
     if (request.allow_limited_preview) return
     users = found
-    // The time range chooses the page, not the history.
-    const always = { sql: conditions.sql, parameters: { ...conditions.parameters, ...windowFrom(0).parameters } }
-    histories = await missing.orElse(readHistories(call.reader, users, always), NO_HISTORIES)
+    histories = await missing.orElse(historiesOf(call, users, conditions), NO_HISTORIES)
   })
   const user_summaries = request.allow_limited_preview ? [] : summarize(conversations, users, histories)
   return {
@@ -55,6 +55,20 @@ export async function readStories(call: Call, request: UserStoriesRequest): Prom
     ...pageOf(request, chosen, positionOf),
     partial_data: missing.any(),
   }
+}
+
+/** The time range chooses the page, not the history. */
+async function historiesOf(
+  { reader, kept, organization }: Call,
+  users: readonly string[],
+  conditions: Conditions,
+): Promise<Histories> {
+  if (users.length > 0 && conditions.sql.length === 0) {
+    const histories = await readKeptHistories(kept, reader, { organization: organization.id, users })
+    if (histories !== null) return histories
+  }
+  const always = { sql: conditions.sql, parameters: { ...conditions.parameters, ...windowFrom(0).parameters } }
+  return readHistories(reader, users, always)
 }
 
 /** Figures of the users of the page over their whole history; those of anonymous conversations are the conversation's own. */
