@@ -26,6 +26,7 @@ import { createAuthenticator } from './auth.ts'
 import { createKeptDays } from './days/kept.ts'
 import type { Endpoint } from './endpoint.ts'
 import { createRunner } from './endpoint.ts'
+import { remembering } from './fixture-remembered.ts'
 import { createReaders } from './reader.ts'
 import { routes } from './routes.ts'
 import { startServer } from './server.ts'
@@ -223,7 +224,7 @@ export interface NodeOptions {
 
 /** Starts NATS, a database and a node whose clock stands at NOW_MS; every answer is compared with its schema. */
 export async function startNode(t: Teardown, options: NodeOptions = {}): Promise<TestNode> {
-  const [nats, db] = await Promise.all([startNats(t), walledDatabase(t)])
+  const [nats, db] = await Promise.all([startNats(t), walledDatabase(t).then(remembering)])
   const nc = await connectNats(t, nats.url)
   const buckets = await openBuckets(nc)
   const jsm = await jetstreamManager(nc)

@@ -8,7 +8,7 @@ export const GROUPS: readonly (readonly string[])[] = [
   [
     ...['query/endpoints/audit', 'query/endpoints/live', 'query/endpoints/organizations', 'query/endpoints/prices'],
     ...['query/hostile.test.ts', 'query/openapi.test.ts', 'query/plans.test.ts', 'query/shares.test.ts'],
-    'query/span-tree.test.ts',
+    ...['query/days', 'query/fixture-remembered.test.ts', 'query/fuzz.test.ts', 'query/span-tree.test.ts'],
   ],
   [
     ...['processors/corrector.test.ts', 'processors/hold.test.ts', 'processors/members.test.ts'],

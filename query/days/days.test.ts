@@ -24,13 +24,14 @@ import {
   storedEvent,
   storedSession,
 } from '../fixture.ts'
+import { remembering } from '../fixture-remembered.ts'
 import type { OpenReader } from '../reader.ts'
 import { createReaders } from '../reader.ts'
 import { type Histories, readHistories } from '../reads/histories.ts'
 import { readKeptHistories } from './histories.ts'
 import { createKeptDays, KEEP_NOTHING, type KeptDays } from './kept.ts'
 
-const { store, reader } = await walledDatabase(t)
+const { store, reader } = remembering(await walledDatabase(t))
 const asked: string[] = []
 const open = createReaders({
   storeOf: () => reader,

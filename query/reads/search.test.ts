@@ -5,6 +5,7 @@ import { createMetrics } from '#runtime/metrics.ts'
 import { silentLog, walledDatabase } from '#test/rig.ts'
 import { NOTHING } from '../filters.ts'
 import { type EventFields, id, insertEvents, NOW_MS, storedEvent } from '../fixture.ts'
+import { remembering } from '../fixture-remembered.ts'
 import type { Slice } from '../page.ts'
 import { createReaders } from '../reader.ts'
 import { windowBetween } from '../window.ts'
@@ -12,7 +13,7 @@ import type { EventKey } from './events.ts'
 import { foundSql, readFoundKeys, searchFor } from './search.ts'
 
 const organization = id(1)
-const db = await walledDatabase(t)
+const db = remembering(await walledDatabase(t))
 const reader = createReaders({
   storeOf: () => db.reader,
   limits: {
