@@ -13,7 +13,7 @@ import type { Store } from '#store/client.ts'
 import { buildProjections } from '#store/projections.ts'
 import type { Buckets } from '#streams/apply.ts'
 import { applyStreams } from '#streams/apply.ts'
-import { aggregateInserts, foldEvents } from '#test/folding.ts'
+import { foldEvents } from '#test/folding.ts'
 import {
   connectNats,
   eventually,
@@ -56,8 +56,7 @@ export async function createBench(
   t: Teardown,
   options: { url?: string; partitions?: number; pool?: ParsePool; aggregated?: boolean } = {},
 ): Promise<Bench> {
-  const [nats, db] = await Promise.all([startNats(t), freshDatabase(t, options.url)])
-  if (options.aggregated) await aggregateInserts(db.store)
+  const [nats, db] = await Promise.all([startNats(t), freshDatabase(t, options.url, options)])
   const nc = await connectNats(t, nats.url)
   const { buckets } = await applyStreams(nc, {
     partitions: options.partitions ?? 1,

@@ -1,20 +1,30 @@
 // The small data set whose totals the tests know by heart: two organizations, every wire, captures that repeat, corrections.
+import { randomUUID } from 'node:crypto'
 import { NIL_UUID } from '#proto/ids.ts'
 import type { EventRow } from '#proto/rows.ts'
 import { Present } from '#proto/rows.ts'
 import type { Store } from '#store/client.ts'
-import { asMerged, foldEvents } from '#test/folding.ts'
+import { aggregateInserts, foldEvents } from '#test/folding.ts'
 import { createTenant } from '#test/rig.ts'
 import type { DataNode, NodeOptions, StoredEvent } from './fixture.ts'
 import { id, insertEvents, insertMove, insertSessions, startNode, storedEvent, storedSession } from './fixture.ts'
 
+/** `twice`: the second organization has the whole data set as well. */
+interface DataNodeOptions extends NodeOptions {
+  readonly twice?: boolean
+}
+
 /** Starts a node and writes the data set for its two organizations. */
-export async function startDataNode(t: Parameters<typeof startNode>[0], options: NodeOptions = {}): Promise<DataNode> {
-  const node = await startNode(t, options)
+export async function startDataNode(
+  t: Parameters<typeof startNode>[0],
+  options: DataNodeOptions = {},
+): Promise<DataNode> {
+  const node = await startNode(t, { ...options, aggregated: true })
   // Rows and their reversals lie side by side, as they do until a merge comes by; `fold` is that merge.
   await node.db.store.command('SYSTEM STOP MERGES events')
   const [a, b] = [await createTenant(node.buckets, { name: 'a' }), await createTenant(node.buckets, { name: 'b' })]
-  await writeData(node.db.store, a.organization, b.organization)
+  const others = options.twice ? [{ a: b.organization, b: randomUUID() }] : []
+  await writeData(node.db.store, [{ a: a.organization, b: b.organization }, ...others])
   return {
     ...node,
     a,
@@ -47,30 +57,41 @@ const of = (organization: string, conversation_id: string, fields: Partial<Event
   ...fields,
 })
 
-/** Writes the data set for organization `a`, and for `b` a conversation and an event under the same ids. */
-export async function writeData(store: Store, a: string, b: string): Promise<void> {
-  await insertSessions(store, [
-    ...chatSessions(a),
-    storedSession({
-      at: '2026-06-12T09:00:00.000Z',
-      ...{ organization: a, conversation_id: MCP, session_id: 'conv_mcp', source: 'mcp', connection_type: 'mcp' },
-      metadata: { region: 'eu' },
-    }),
-    storedSession({
-      at: '2026-05-26T10:05:00.000Z',
-      ...{ organization: a, conversation_id: CALL, source: 'voice', user_id: '+15550001', connection_type: 'voice' },
-      recording_url: 'https://recordings.example/1.wav',
-    }),
-    storedSession({ at: '2026-06-15T11:00:00.000Z', organization: b, conversation_id: CHAT, user_id: 'mallory' }),
-  ])
-  await asMerged(store, () => insertEvents(store, [...chat(a), ...mcp(a), ...call(a)]))
-  await insertEvents(store, trace(a, STAND_IN))
-  await insertMove(store, trace(a, STAND_IN), { conversation_id: TRACE, session_id: 'my-session', user_id: 'grace' })
-  await asMerged(store, () => shrink(store, a))
-  await insertEvents(store, [
-    storedEvent({ ...of(b, CHAT, { event_id: id(1) }), at: '2026-06-15T11:30:00.000Z', input: 'secret', name: 'spy' }),
-  ])
+/**
+ * Writes the data set for organization `a`, and for `b` a conversation and an event under the same ids: what has been merged once, and
+ * then, to an `events` whose inserts are as ever from there on, what has not.
+ */
+async function writeData(store: Store, organizations: readonly { a: string; b: string }[]): Promise<void> {
+  for (const { a, b } of organizations) {
+    await insertSessions(store, sessionsOf(a, b))
+    await insertEvents(store, [...chat(a), ...mcp(a), ...call(a)])
+    await shrink(store, a)
+  }
+  await aggregateInserts(store, false)
+  for (const { a, b } of organizations) {
+    await insertEvents(store, trace(a, STAND_IN))
+    await insertMove(store, trace(a, STAND_IN), { conversation_id: TRACE, session_id: 'my-session', user_id: 'grace' })
+    const foreign = of(b, CHAT, { event_id: id(1) })
+    await insertEvents(store, [
+      storedEvent({ ...foreign, at: '2026-06-15T11:30:00.000Z', input: 'secret', name: 'spy' }),
+    ])
+  }
 }
+
+const sessionsOf = (a: string, b: string) => [
+  ...chatSessions(a),
+  storedSession({
+    at: '2026-06-12T09:00:00.000Z',
+    ...{ organization: a, conversation_id: MCP, session_id: 'conv_mcp', source: 'mcp', connection_type: 'mcp' },
+    metadata: { region: 'eu' },
+  }),
+  storedSession({
+    at: '2026-05-26T10:05:00.000Z',
+    ...{ organization: a, conversation_id: CALL, source: 'voice', user_id: '+15550001', connection_type: 'voice' },
+    recording_url: 'https://recordings.example/1.wav',
+  }),
+  storedSession({ at: '2026-06-15T11:00:00.000Z', organization: b, conversation_id: CHAT, user_id: 'mallory' }),
+]
 
 /** Three captures: later fields win, and what a later one lacks stays. */
 const chatSessions = (organization: string) => {

@@ -1,11 +1,21 @@
 // Random events, captures and corrections, and what stands of them: for tests that recount every answer without SQL.
 import type { TimeRange } from '#proto/dashboard/shared.ts'
 import { NIL_UUID } from '#proto/ids.ts'
+import type { SessionRow } from '#proto/rows.ts'
 import { fractionsOf } from '#runtime/seeded.ts'
 import type { Store } from '#store/client.ts'
-import { asMerged } from '#test/folding.ts'
+import { aggregateInserts } from '#test/folding.ts'
 import type { StoredEvent } from './fixture.ts'
-import { id, insertEvents, insertMove, insertSessions, NOW_MS, storedEvent, storedSession } from './fixture.ts'
+import {
+  id,
+  insertEvents,
+  insertMove,
+  insertMoves,
+  insertSessions,
+  NOW_MS,
+  storedEvent,
+  storedSession,
+} from './fixture.ts'
 
 /** Chances of one seed. */
 export interface Dice {
@@ -45,13 +55,50 @@ export interface RandomData {
   readonly standing: readonly StoredEvent[]
 }
 
-/** Writes `count` events of one organization, of which a third is corrected; merges should be stopped before. */
-export async function writeRandomData(
-  store: Store,
-  organization: string,
-  count: number,
-  dice: Dice,
-): Promise<RandomData> {
+/** Whose events are drawn, and how many. */
+interface Share {
+  readonly organization: string
+  readonly count: number
+  readonly dice: Dice
+}
+
+/** What was drawn for an organization. */
+interface Drawn extends RandomData {
+  readonly captures: readonly SessionRow[]
+  readonly events: readonly StoredEvent[]
+  readonly removed: readonly StoredEvent[]
+  /** Conversation -> what moved there. */
+  readonly moves: ReadonlyMap<string, readonly StoredEvent[]>
+}
+
+/** Corrections are several inserts, each of so many conversations. */
+const MOVED_AT_ONCE = 10
+
+/**
+ * Writes events of some organizations, of which a third is corrected, into an `events` whose inserts have their projections at once;
+ * merges should be stopped before.
+ */
+export async function writeRandomData(store: Store, shares: readonly Share[]): Promise<RandomData[]> {
+  const drawn = shares.map(drawData)
+  // Half of it has been merged once and has projections, the other half has rows alone; of the moves, too.
+  for (const { captures, events } of drawn) {
+    await insertSessions(store, captures)
+    await insertEvents(store, events.slice(0, events.length / 2))
+  }
+  await aggregateInserts(store, false)
+  for (const { events, removed } of drawn) {
+    await insertEvents(store, events.slice(events.length / 2))
+    await insertMove(store, removed, null)
+  }
+  await aggregateInserts(store)
+  for (const { moves } of drawn) {
+    const all = [...moves].map(([conversation_id, events]) => ({ events, change: { conversation_id } }))
+    for (let i = 0; i < all.length; i += MOVED_AT_ONCE) await insertMoves(store, all.slice(i, i + MOVED_AT_ONCE))
+  }
+  return drawn
+}
+
+function drawData({ organization, count, dice }: Share): Drawn {
   const { random, below, pick } = dice
   const conversations = Array.from({ length: 40 }, (_, i) => id(1000 + i))
   const captured = new Map<string, { user: string; plan: string }>()
@@ -72,7 +119,6 @@ export async function writeRandomData(
     const stale = user !== '' && random() < 0.5 ? [capture(pick(USERS), pick(PLANS), 86_400_000)] : []
     return [capture(user, plan, 1000), ...stale]
   })
-  await insertSessions(store, captures)
   const events = Array.from({ length: count }, (_, i) => {
     const failed = pick([0, 0, 1] as const)
     return storedEvent({
@@ -99,10 +145,6 @@ export async function writeRandomData(
       output: pick(['', 'done 1', 'done 2']),
     })
   })
-  // Half of it has been merged once and has projections, the other half has rows alone; of the moves, too.
-  const half = count / 2
-  await asMerged(store, () => insertEvents(store, events.slice(0, half)))
-  await insertEvents(store, events.slice(half))
   const standing: StoredEvent[] = []
   const removed: StoredEvent[] = []
   const moves = new Map<string, StoredEvent[]>()
@@ -115,11 +157,7 @@ export async function writeRandomData(
       standing.push({ ...event, event: { ...event.event, conversation_id } })
     } else standing.push(event)
   }
-  await insertMove(store, removed, null)
-  await asMerged(store, async () => {
-    for (const [conversation_id, moved] of moves) await insertMove(store, moved, { conversation_id })
-  })
-  return { conversations, captured, standing }
+  return { conversations, captured, captures, events, standing, removed, moves }
 }
 
 /** The filters that are drawn. */

@@ -170,16 +170,23 @@ export async function insertEvents(store: Store, events: readonly StoredEvent[])
 export const insertSessions = (store: Store, sessions: readonly SessionRow[]): Promise<void> =>
   insert(store, 'sessions', sessions)
 
+/** Events, and what becomes of them: other fields, or nothing. */
+interface Move {
+  readonly events: readonly StoredEvent[]
+  readonly change: Partial<EventRow> | null
+}
+
 /** Writes a correction: each event reversed, and written again with other fields. */
-export async function insertMove(
-  store: Store,
-  events: readonly StoredEvent[],
-  change: Partial<EventRow> | null,
-): Promise<void> {
-  await insert(store, 'events', [
+export const insertMove = (store: Store, events: readonly StoredEvent[], change: Move['change']): Promise<void> =>
+  insertMoves(store, [{ events, change }])
+
+/** Writes several corrections at once. */
+export async function insertMoves(store: Store, moves: readonly Move[]): Promise<void> {
+  const rows = moves.flatMap(({ events, change }) => [
     ...events.map(({ event }) => ({ ...event, sign: -1 })),
     ...(change === null ? [] : events.map(({ event }) => ({ ...event, ...change, version: event.version + 1 }))),
   ])
+  await insert(store, 'events', rows)
 }
 
 /** An answer with its parsed body. */
@@ -220,11 +227,13 @@ export interface NodeOptions {
   readonly routes?: readonly Endpoint[]
   /** What it reads; the wall's reader unless said otherwise. */
   readonly store?: (db: WalledDatabase) => Store
+  /** Inserts of events have their projections at once. */
+  readonly aggregated?: boolean
 }
 
 /** Starts NATS, a database and a node whose clock stands at NOW_MS; every answer is compared with its schema. */
 export async function startNode(t: Teardown, options: NodeOptions = {}): Promise<TestNode> {
-  const [nats, db] = await Promise.all([startNats(t), walledDatabase(t).then(remembering)])
+  const [nats, db] = await Promise.all([startNats(t), walledDatabase(t, options).then(remembering)])
   const nc = await connectNats(t, nats.url)
   const buckets = await openBuckets(nc)
   const jsm = await jetstreamManager(nc)

@@ -18,7 +18,7 @@ const ROUNDS = Number(process.argv[3] ?? scaled({ sample: 1, full: 4 }))
 const DAY_MS = 86_400_000
 
 const dice = createDice(SEED)
-const node = await startNode(t)
+const node = await startNode(t, { aggregated: true })
 const { apiKey, organization } = await createTenant(node.buckets)
 const headers = { 'x-api-key': apiKey }
 const post = async (path: string, body: object) => {
@@ -34,9 +34,10 @@ await eventually('the tenant', async () => {
 let data: RandomData
 t.before(async () => {
   await node.db.store.command('SYSTEM STOP MERGES events')
-  data = await writeRandomData(node.db.store, organization, EVENTS, dice)
   // Another organization, under the same ids: none of it may be counted.
-  await writeRandomData(node.db.store, randomUUID(), EVENTS / 2, createDice(SEED + 1))
+  const other = { organization: randomUUID(), count: EVENTS / 2, dice: createDice(SEED + 1) }
+  const [ours] = await writeRandomData(node.db.store, [{ organization, count: EVENTS, dice }, other])
+  data = ours as RandomData
 })
 
 // ---- the recount

@@ -27,7 +27,7 @@ const ROUNDS = scaled({ sample: 2, full: 8 })
 
 const dice = createDice(SEED)
 const { below } = dice
-const node = await startNode(t)
+const node = await startNode(t, { aggregated: true })
 const { apiKey, organization } = await createTenant(node.buckets)
 const post = (path: string, body: object) =>
   node.ask('POST', `/dashboard/api/${path}`, { body, headers: { 'x-api-key': apiKey } })
@@ -36,9 +36,10 @@ await eventually('the tenant', async () => (await post('raw-logs/count', {})).st
 let data: RandomData
 t.before(async () => {
   await node.db.store.command('SYSTEM STOP MERGES events')
-  data = await writeRandomData(node.db.store, organization, EVENTS, dice)
   // Another organization, under the same ids: none of it may be counted.
-  await writeRandomData(node.db.store, randomUUID(), EVENTS / 2, createDice(SEED + 1))
+  const other = { organization: randomUUID(), count: EVENTS / 2, dice: createDice(SEED + 1) }
+  const [ours] = await writeRandomData(node.db.store, [{ organization, count: EVENTS, dice }, other])
+  data = ours as RandomData
 })
 
 /** Ids of the events that the filters let through, newest first. */

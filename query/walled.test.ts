@@ -1,6 +1,5 @@
 // The wall beneath the dashboard: every question is asked with its organization condition taken out of the SQL on its way to the store,
 // and answers as if it stood there. The same questions without the wall show that the mistake would matter.
-import { randomUUID } from 'node:crypto'
 import t from 'tap'
 import { createMetrics } from '#runtime/metrics.ts'
 import type { Store } from '#store/client.ts'
@@ -10,7 +9,7 @@ import { applyStreams } from '#streams/apply.ts'
 import { eventually, silentLog, testLimits, walledDatabase } from '#test/rig.ts'
 import { accessOf } from './access.ts'
 import { id } from './fixture.ts'
-import { CALL, CHAT, startDataNode, writeData } from './fixture-data.ts'
+import { CALL, CHAT, startDataNode } from './fixture-data.ts'
 import { OURS } from './reads/sql.ts'
 import { routes } from './routes.ts'
 import { createWallCheck, isOpen } from './walled.ts'
@@ -20,7 +19,9 @@ const careless = (sql: string): string => sql.replaceAll(OURS, 'organization = o
 
 let mode: 'as written' | 'careless' | 'careless without a wall' = 'as written'
 const asked = { careless: 0 }
+// The second tenant has the same conversations, ids included, and its own entry in the audit log.
 const node = await startDataNode(t, {
+  twice: true,
   store: db => {
     const read: Store['read'] = (sql, options) => {
       if (mode === 'as written') return db.reader.read(sql, options)
@@ -31,8 +32,6 @@ const node = await startDataNode(t, {
     return { ...db.reader, read }
   },
 })
-// A second tenant with the same conversations, ids included, and its own entry in the audit log.
-await writeData(node.db.store, node.b.organization, randomUUID())
 await node.db.store.command(
   `INSERT INTO audit (organization, at, id, actor_kind, actor, action) VALUES
    ({b:UUID}, '2026-06-15 11:00:00.000', generateUUIDv4(), 'user', 'mallory', 'secret')`,

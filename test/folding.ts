@@ -14,13 +14,3 @@ export async function foldEvents(store: Store): Promise<void> {
 export async function aggregateInserts(store: Store, wanted = true): Promise<void> {
   await store.command(`ALTER TABLE events MODIFY SETTING materialize_projections_on_insert = ${Number(wanted)}`)
 }
-
-/** Does work whose inserts into `events` have projections, beside others that have none yet. */
-export async function asMerged<T>(store: Store, work: () => Promise<T>): Promise<T> {
-  await aggregateInserts(store)
-  try {
-    return await work()
-  } finally {
-    await aggregateInserts(store, false)
-  }
-}

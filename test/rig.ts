@@ -24,6 +24,7 @@ import type { Buckets, StreamLimits } from '#streams/apply.ts'
 import { applyStreams } from '#streams/apply.ts'
 import { connect } from '#streams/connect.ts'
 import { sharedClickHouse, UNCOMPILED } from './engines.ts'
+import { aggregateInserts } from './folding.ts'
 import { copyTemplate, WALLED } from './template.ts'
 
 const MiB = 1024 * 1024
@@ -122,16 +123,23 @@ export interface TestDatabase {
   readonly store: Store
 }
 
+/** `aggregated`: inserts of events have their projections at once, as `aggregateInserts` of folding.ts has it. */
+export interface DatabaseOptions {
+  readonly aggregated?: boolean
+}
+
 /**
  * A randomly named database with the schema of the migrations, dropped when the test ends: in the shared engine, or migrated in the
  * engine at `url`.
  */
-export async function freshDatabase(t: Teardown, url?: string): Promise<TestDatabase> {
+export async function freshDatabase(t: Teardown, url?: string, options: DatabaseOptions = {}): Promise<TestDatabase> {
   const engine = url ?? (await sharedClickHouse()).url
   const database = `test_${randomBytes(8).toString('hex')}`
-  if (url === undefined) await copyTemplate(engine, database)
+  if (url === undefined) await copyTemplate(engine, database, options)
   else await migrate({ url, database, application: 'test' })
-  return { url: engine, database, store: ownStore(t, engine, database) }
+  const store = ownStore(t, engine, database)
+  if (url !== undefined && options.aggregated) await aggregateInserts(store)
+  return { url: engine, database, store }
 }
 
 /** A store over a database that is dropped when the test ends. */
@@ -160,9 +168,9 @@ export interface WalledDatabase extends TestDatabase {
 }
 
 /** A fresh database of the shared engine whose rows the wall's users see, each its own organization's. */
-export async function walledDatabase(t: Teardown): Promise<WalledDatabase> {
+export async function walledDatabase(t: Teardown, options: DatabaseOptions = {}): Promise<WalledDatabase> {
   const { url, readerUrl, sqlUrl } = await sharedClickHouse()
-  const database = await claim(url)
+  const database = await claim(url, options)
   const store = ownStore(t, url, database)
   const reason = await raiseWall({ store: { url, database, application: 'test' }, users: WALL_NAMES })
   if (reason !== undefined) throw new Error(`no wall: ${reason}`)
@@ -173,10 +181,10 @@ export async function walledDatabase(t: Teardown): Promise<WalledDatabase> {
 }
 
 /** Whoever makes a database has it; a name is free again when its database is dropped. */
-async function claim(url: string): Promise<string> {
+async function claim(url: string, options: DatabaseOptions): Promise<string> {
   for (const database of WALLED) {
     try {
-      await copyTemplate(url, database)
+      await copyTemplate(url, database, options)
       return database
     } catch (error) {
       if (!(error instanceof ClickHouseError) || error.code !== '82') throw error
