@@ -10,11 +10,11 @@ import { EnvelopeWriter, FrameEncoding, FrameKind } from '#proto/envelope.ts'
 import { uuidBytes } from '#proto/ids.ts'
 import { cursorKeyOf, subjectOf } from '#proto/streams.ts'
 import type { Store } from '#store/client.ts'
-import { applyStreams } from '#streams/apply.ts'
-import { connectNats, freshDatabase, startClickHouse, startNats, startPart, type Teardown } from '#test/rig.ts'
+import { startPart, type Teardown } from '#test/rig.ts'
+import { startEngines } from '../engines.ts'
 import { percentile, table } from '../stats.ts'
+import { withTeardown } from '../teardown.ts'
 
-const GiB = 1024 * 1024 * 1024
 const PARTITIONS = 2
 /** Envelopes of one partition a second: what group commit makes of a busy receiver. */
 const ENVELOPES_PER_SECOND = 50
@@ -30,21 +30,14 @@ interface Wanted {
 /** Runs the case and prints its table. Options: --seconds (of backlog), --rate (events a second). */
 export async function backlog(args: readonly string[]): Promise<void> {
   const { values } = parseArgs({ args: [...args], options: { seconds: { type: 'string' }, rate: { type: 'string' } } })
-  const ends: (() => unknown)[] = []
-  try {
+  await withTeardown(async t => {
     const wanted = { seconds: Number(values.seconds ?? 60), perSecond: Number(values.rate ?? 3_000) }
-    await run({ teardown: end => ends.push(end) }, wanted)
-  } finally {
-    for (const end of ends.reverse()) await end()
-  }
+    await run(t, wanted)
+  })
 }
 
 async function run(t: Teardown, { seconds, perSecond }: Wanted): Promise<void> {
-  const [nats, clickhouse] = await Promise.all([startNats(t), startClickHouse(t, {})])
-  const { store, database } = await freshDatabase(t, clickhouse.url)
-  const nc = await connectNats(t, nats.url)
-  const limits = { partitions: PARTITIONS, streamMaxBytes: 8 * GiB, deadMaxBytes: GiB, replicas: 1 }
-  const { buckets } = await applyStreams(nc, limits)
+  const { store, nc, buckets, env } = await startEngines(t, { partitions: PARTITIONS })
   const js = jetstream(nc, { timeout: 10_000 })
   const each = Math.round(perSecond / ENVELOPES_PER_SECOND / PARTITIONS)
   const made = createEnvelopes()
@@ -68,13 +61,7 @@ async function run(t: Teardown, { seconds, perSecond }: Wanted): Promise<void> {
       await delay(Math.max(0, due - performance.now()))
     }
   })
-  const env = {
-    NATS_URL: nats.url,
-    CLICKHOUSE_URL: clickhouse.url,
-    PARLEY_DATABASE: database,
-    PARLEY_LOG_LEVEL: 'warn',
-  }
-  await startPart(t, 'processors/main.ts', env)
+  await startPart(t, 'processors/main.ts', { ...env, PARLEY_LOG_LEVEL: 'warn' })
   const startedAt = performance.now()
   const probes = new Probes(store)
   const probing = (async () => {

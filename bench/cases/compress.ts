@@ -16,6 +16,7 @@ import { freshDatabase, startClickHouse } from '#test/rig.ts'
 import { lz4Frames } from '../lz4.ts'
 import { cpuSeconds } from '../process.ts'
 import { median, table } from '../stats.ts'
+import { withTeardown } from '../teardown.ts'
 import { type Batch, batches } from './process-loads.ts'
 
 interface Way {
@@ -79,9 +80,7 @@ function wordy(): Batch {
 export async function compress(args: readonly string[]): Promise<void> {
   const options = { rounds: { type: 'string' }, only: { type: 'string' } } as const
   const { values } = parseArgs({ args: [...args], options })
-  const ends: (() => unknown)[] = []
-  const t = { teardown: (end: () => unknown) => ends.push(end) }
-  try {
+  await withTeardown(async t => {
     const engine = await startClickHouse(t, {})
     const { store, database } = await freshDatabase(t, engine.url)
     await store.command('SYSTEM STOP MERGES')
@@ -101,9 +100,7 @@ export async function compress(args: readonly string[]): Promise<void> {
       }
       print(name, blocks, measured)
     }
-  } finally {
-    for (const end of ends.reverse()) await end()
-  }
+  })
 }
 
 interface Block {

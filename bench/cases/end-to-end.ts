@@ -11,6 +11,7 @@ import { engineEvents, grown, threadSeconds } from '../engine-work.ts'
 import { cpuSeconds } from '../process.ts'
 import { numberSpans, spanTemplate } from '../span-template.ts'
 import { median, table } from '../stats.ts'
+import { withTeardown } from '../teardown.ts'
 
 const GiB = 1024 * 1024 * 1024
 const SPANS = 100
@@ -27,16 +28,13 @@ export async function endToEnd(args: readonly string[]): Promise<void> {
   const text = { type: 'string' } as const
   const options = { seconds: text, connections: text, profile: text }
   const { values } = parseArgs({ args: [...args], options })
-  const ends: (() => unknown)[] = []
-  try {
+  await withTeardown(async t => {
     const wanted = {
       ...{ seconds: Number(values.seconds ?? 60), connections: Number(values.connections ?? 8) },
       profile: values.profile,
     }
-    await run({ teardown: end => ends.push(end) }, wanted)
-  } finally {
-    for (const end of ends.reverse()) await end()
-  }
+    await run(t, wanted)
+  })
 }
 
 interface Wanted {

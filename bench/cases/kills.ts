@@ -13,12 +13,13 @@ import type { Cursor } from '#processors/protocol.ts'
 import { BLOCKS_STREAM, cursorKeyOf, DEAD_STREAM } from '#proto/streams.ts'
 import { randomOf } from '#runtime/seeded.ts'
 import type { Store } from '#store/client.ts'
-import { applyStreams } from '#streams/apply.ts'
 import { type Difference, describe, differences, Ledger } from '#test/kill-points/ledger.ts'
-import { connectNats, freshDatabase, startClickHouse, startNats, type Teardown } from '#test/rig.ts'
+import { type Teardown } from '#test/rig.ts'
+import { startEngines } from '../engines.ts'
 import { type Fed, feed } from '../kills/feed.ts'
 import { type Counted, engineVictim, ProcessorVictim, type Victim } from '../kills/victims.ts'
 import { table } from '../stats.ts'
+import { withTeardown } from '../teardown.ts'
 
 const GiB = 1024 * 1024 * 1024
 const PARTITIONS = 2
@@ -34,12 +35,7 @@ export async function kills(args: readonly string[]): Promise<void> {
   const wanted = { kills: Number(values.kills ?? 300), events: Number(values.events ?? 1_000_000) }
   const seed = Number(values.seed ?? Math.floor(Math.random() * 2 ** 31))
   console.log(`seed ${seed}`)
-  const ends: (() => unknown)[] = []
-  try {
-    await run({ teardown: end => ends.push(end) }, wanted, seed)
-  } finally {
-    for (const end of ends.reverse()) await end()
-  }
+  await withTeardown(t => run(t, wanted, seed))
 }
 
 interface Wanted {
@@ -49,7 +45,9 @@ interface Wanted {
 
 async function run(t: Teardown, wanted: Wanted, seed: number): Promise<void> {
   const startedAt = performance.now()
-  const { nats, clickhouse, store, nc, cursors, env } = await startEngines(t)
+  const engines = await startEngines(t, { partitions: PARTITIONS, streamMaxBytes: 2 * GiB })
+  const { nats, clickhouse, store, nc } = engines
+  const env = { ...engines.env, ...PROCESSOR }
   const counted: Counted = { proofs: new Map(), lies: new Map() }
   const processors = [new ProcessorVictim(t, env, counted), new ProcessorVictim(t, env, counted)]
   const victims = [...processors, ...processors, engineVictim('ClickHouse', clickhouse), engineVictim('NATS', nats)]
@@ -66,7 +64,7 @@ async function run(t: Teardown, wanted: Wanted, seed: number): Promise<void> {
   const killing = killAll(victims, wanted.kills, randomOf(seed), flow.killed)
   const [last] = await Promise.all([feedAll(nc, flow, wanted, { seed, killing }), killing])
   const flowedS = (performance.now() - startedAt) / 1000
-  await settled(cursors, last)
+  await settled(engines.buckets.cursors, last)
   clearInterval(progress)
   const wrong = await differences(store, flow.ledger)
   const streams = await inStreams(await jetstreamManager(nc), last, flow.organizations)
@@ -88,23 +86,12 @@ async function run(t: Teardown, wanted: Wanted, seed: number): Promise<void> {
   if (streams.repeats !== repeats || streams.dead !== dead || streams.holes > 0) process.exitCode = 1
 }
 
-/** NATS and ClickHouse with a layout, and the environment of a processor on them. */
-async function startEngines(t: Teardown) {
-  const [nats, clickhouse] = await Promise.all([startNats(t), startClickHouse(t, {})])
-  const { store, database } = await freshDatabase(t, clickhouse.url)
-  const nc = await connectNats(t, nats.url)
-  const limits = { partitions: PARTITIONS, streamMaxBytes: 2 * GiB, deadMaxBytes: GiB / 4, replicas: 1 }
-  const { buckets } = await applyStreams(nc, limits)
-  const env = {
-    NATS_URL: nats.url,
-    CLICKHOUSE_URL: clickhouse.url,
-    PARLEY_DATABASE: database,
-    PARLEY_PARSE_THREADS: '1',
-    // Small, so that after each outage the rest is divided among lanes.
-    PARLEY_BACKLOG_BYTES: String(256 * 1024),
-    PARLEY_LOG_LEVEL: 'warn',
-  }
-  return { nats, clickhouse, store, nc, cursors: buckets.cursors, env }
+/** Settings of its processors. */
+const PROCESSOR = {
+  PARLEY_PARSE_THREADS: '1',
+  // Small, so that after each outage the rest is divided among lanes.
+  PARLEY_BACKLOG_BYTES: String(256 * 1024),
+  PARLEY_LOG_LEVEL: 'warn',
 }
 
 /** What has been sent and killed so far. */

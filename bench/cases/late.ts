@@ -12,6 +12,7 @@ import { homeOf, type Plan, planOf, userOf } from '../late/plan.ts'
 import { oddEvents, recount, type Wrong } from '../late/recount.ts'
 import { send } from '../late/send.ts'
 import { table } from '../stats.ts'
+import { withTeardown } from '../teardown.ts'
 
 const LOOK_MS = 500
 const RECOUNT_MS = 1_000
@@ -33,13 +34,8 @@ export async function late(args: readonly string[]): Promise<void> {
   const text = { type: 'string' } as const
   const { values } = parseArgs({ args: [...args], options: { traces: text, rate: text, kills: text, seed: text } })
   const { traces = 100_000, rate = 4_000, kills = 0, seed = 1 } = values
-  const ends: (() => unknown)[] = []
   const wanted = { traces: Number(traces), rate: Number(rate), kills: Number(kills), seed: Number(seed) }
-  try {
-    await run({ teardown: end => ends.push(end) }, wanted)
-  } finally {
-    for (const end of ends.reverse()) await end()
-  }
+  await withTeardown(t => run(t, wanted))
 }
 
 /** What the looks have found. */

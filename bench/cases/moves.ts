@@ -6,14 +6,14 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { jetstream } from '@nats-io/jetstream'
 import { subjectOf } from '#proto/streams.ts'
-import { createStore, type Store } from '#store/client.ts'
-import { applyStreams } from '#streams/apply.ts'
-import { connectNats, freshDatabase, startClickHouse, startNats, startPart, type Teardown } from '#test/rig.ts'
+import { type Store } from '#store/client.ts'
+import { startPart, type Teardown } from '#test/rig.ts'
+import { startEngines } from '../engines.ts'
 import { emptyEnvelope, exportOf, spanOf } from '../late/spans.ts'
 import { cpuSeconds } from '../process.ts'
 import { table } from '../stats.ts'
+import { withTeardown } from '../teardown.ts'
 
-const GiB = 1024 * 1024 * 1024
 const PARTITIONS = 2
 /** Spans of one export. */
 const EXPORT = 500
@@ -34,22 +34,14 @@ export async function moves(args: readonly string[]): Promise<void> {
   const text = { type: 'string' } as const
   const { values } = parseArgs({ args: [...args], options: { traces: text, spans: text, home: text } })
   const { traces = 20_000, spans = 11, home = 4_000_000 } = values
-  const ends: (() => unknown)[] = []
-  try {
+  await withTeardown(async t => {
     const wanted = { traces: Number(traces), spans: Number(spans), home: Number(home) }
-    await run({ teardown: end => ends.push(end) }, wanted)
-  } finally {
-    for (const end of ends.reverse()) await end()
-  }
+    await run(t, wanted)
+  })
 }
 
 async function run(t: Teardown, { traces, spans, home }: Wanted): Promise<void> {
-  const [nats, clickhouse] = await Promise.all([startNats(t), startClickHouse(t, {})])
-  const { database } = await freshDatabase(t, clickhouse.url)
-  const store = createStore({ url: clickhouse.url, database, application: 'bench', requestTimeoutMs: 600_000 })
-  t.teardown(() => store.close())
-  const nc = await connectNats(t, nats.url)
-  await applyStreams(nc, { partitions: PARTITIONS, streamMaxBytes: 8 * GiB, deadMaxBytes: GiB, replicas: 1 })
+  const { clickhouse, store, nc, env } = await startEngines(t, { partitions: PARTITIONS })
   const js = jetstream(nc, { timeout: 10_000 })
   const organization = randomUUID()
   const publish = async (first: number, each: readonly number[]): Promise<void> => {
@@ -62,12 +54,7 @@ async function run(t: Teardown, { traces, spans, home }: Wanted): Promise<void> 
   }
   for (let n = 0; n < HOME_POSITIONS * PARTITIONS; n++) await js.publish(subjectOf(n % PARTITIONS), emptyEnvelope())
   await settle(store, organization, home)
-  const { opsPort, pid } = await startPart(t, 'processors/main.ts', {
-    NATS_URL: nats.url,
-    CLICKHOUSE_URL: clickhouse.url,
-    PARLEY_DATABASE: database,
-    PARLEY_LOG_LEVEL: 'error',
-  })
+  const { opsPort, pid } = await startPart(t, 'processors/main.ts', { ...env, PARLEY_LOG_LEVEL: 'error' })
   const children = Array.from({ length: spans - 1 }, (_, i) => i + 2)
   await publish(0, children)
   const stored = home + traces * (spans - 1)

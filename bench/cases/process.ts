@@ -17,6 +17,7 @@ import {
 } from '#test/rig.ts'
 import { cpuSeconds } from '../process.ts'
 import { median, table } from '../stats.ts'
+import { withTeardown } from '../teardown.ts'
 import { type Batch, batches } from './process-loads.ts'
 import type { Answer, Question } from './process-worker.ts'
 
@@ -44,14 +45,11 @@ interface Rig {
 export async function processing(args: readonly string[]): Promise<void> {
   const options = { rounds: { type: 'string' }, only: { type: 'string' } } as const
   const { values } = parseArgs({ args: [...args], options })
-  const ends: (() => unknown)[] = []
-  try {
-    const rig = await startRig({ teardown: end => ends.push(end) })
+  await withTeardown(async t => {
+    const rig = await startRig(t)
     const chosen = Object.entries(batches).filter(([name]) => name.includes(values.only ?? ''))
     for (const [, make] of chosen) await contest(rig, make(), Number(values.rounds ?? 5))
-  } finally {
-    for (const end of ends.reverse()) await end()
-  }
+  })
 }
 
 async function startRig(t: Teardown): Promise<Rig> {

@@ -4,6 +4,7 @@ import { startDataNode } from '#query/fixture-data.ts'
 import { fuzzNode, writeMarked } from '#query/fuzz/run.ts'
 import { applyStreams } from '#streams/apply.ts'
 import { testLimits } from '#test/rig.ts'
+import { withTeardown } from '../teardown.ts'
 
 const REQUESTS = 100_000
 const PORTION = 5_000
@@ -13,11 +14,10 @@ export async function queryFuzz(): Promise<void> {
   const requests = Number(process.argv[3] ?? REQUESTS)
   const seed = Number(process.argv[4] ?? Date.now() % 1_000_000_000)
   console.log(`${requests} requests, seed ${seed}`)
-  const ends: (() => unknown)[] = []
   const byStatus: Record<string, number> = {}
   let unreached: readonly string[] | undefined
-  try {
-    const node = await startDataNode({ teardown: end => ends.push(end) })
+  await withTeardown(async t => {
+    const node = await startDataNode(t)
     await applyStreams(node.nc, testLimits)
     await writeMarked(node)
     for (let done = 0; done < requests; done += PORTION) {
@@ -27,7 +27,5 @@ export async function queryFuzz(): Promise<void> {
       console.log(`${Math.min(done + PORTION, requests)} requests:`, byStatus)
     }
     console.log('never answered 2xx:', unreached)
-  } finally {
-    for (const end of ends.reverse()) await end()
-  }
+  })
 }

@@ -14,6 +14,7 @@ import { plot } from '../query/plot.ts'
 import { findSubjects, questionsOf } from '../query/questions.ts'
 import { tellStatements } from '../query/statements.ts'
 import { percentile, table } from '../stats.ts'
+import { withTeardown } from '../teardown.ts'
 
 const EVENTS_PER_SECOND = 2_000
 const DAYS = 240
@@ -57,9 +58,7 @@ export async function query(args: readonly string[]): Promise<void> {
   ]
   for (const { name, events, texts } of wanted) {
     if (events === 0) continue
-    const ends: (() => unknown)[] = []
-    try {
-      const t = { teardown: (end: () => unknown) => ends.push(end) }
+    await withTeardown(async t => {
       const said = {
         organization: ORGANIZATION,
         events,
@@ -74,13 +73,13 @@ export async function query(args: readonly string[]): Promise<void> {
       await build(kept.store, { ...said, endMs }, line => console.error(`${name}: ${line}`))
       await settle(kept.store, Number(values.settle ?? SETTLE_S))
       await tellSizes(kept.store, name)
-      if (values['build-only']) continue
+      if (values['build-only']) return
       if (values.statements) {
         const asked = questionsOf(await findSubjects(kept.store, ORGANIZATION)).filter(({ name }) =>
           options.only.test(name),
         )
         await tellStatements(kept, endMs, asked, { rounds: options.rounds, days: values['no-days'] !== true })
-        continue
+        return
       }
       const parts = await startParts(t, kept)
       const bench = { store: kept.store, parts, endMs }
@@ -89,12 +88,10 @@ export async function query(args: readonly string[]): Promise<void> {
           options.only.test(name),
         )
         await hostility(bench, kept, questions, options.rounds)
-        continue
+        return
       }
       await report(bench, { name, texts }, options, values.out ?? join(dir, 'report'))
-    } finally {
-      for (const end of ends.reverse()) await end()
-    }
+    })
   }
 }
 

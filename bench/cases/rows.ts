@@ -11,10 +11,11 @@ import { parsers } from '#processors/registry.ts'
 import { EnvelopeWriter, FrameEncoding, FrameKind } from '#proto/envelope.ts'
 import { uuidBytes } from '#proto/ids.ts'
 import type { Store } from '#store/client.ts'
-import { freshDatabase, startClickHouse, type Teardown, type TestEngine } from '#test/rig.ts'
+import { freshDatabase, startClickHouse, type TestEngine } from '#test/rig.ts'
 import { cpuSeconds } from '../process.ts'
 import { numberSpans, spanTemplate } from '../span-template.ts'
 import { median, table } from '../stats.ts'
+import { withTeardown } from '../teardown.ts'
 
 const SPANS = 100
 const ENVELOPE_BYTES = 256 * 1024
@@ -58,9 +59,7 @@ export async function rows(args: readonly string[]): Promise<void> {
   )
   const spans = Number(values.blocks ?? 12) * Number(values.rows ?? 8_000)
   const wanted: Wanted = { blocks, spans }
-  const ends: (() => unknown)[] = []
-  try {
-    const t: Teardown = { teardown: end => ends.push(end) }
+  await withTeardown(async t => {
     const engine = await startClickHouse(t, {})
     const measured = new Map<Variant, Measured[]>(variants.map(variant => [variant, []]))
     // The first one warms up.
@@ -72,9 +71,7 @@ export async function rows(args: readonly string[]): Promise<void> {
       }
     }
     report(measured)
-  } finally {
-    for (const end of ends.reverse()) await end()
-  }
+  })
 }
 
 function variantOf(text: string): Variant {
@@ -127,8 +124,6 @@ function makeBlocks(blocks: number, spans: number): EncodedBlock[][] {
 }
 
 async function measure(engine: TestEngine, variant: Variant, { blocks, spans }: Wanted): Promise<Measured> {
-  const ends: (() => unknown)[] = []
-  const { store } = await freshDatabase({ teardown: end => ends.push(end) }, engine.url)
   const inserted: Record<string, number> = {}
   const merged: Record<string, number> = {}
   const cost = async (work: () => Promise<void>): Promise<number> => {
@@ -136,7 +131,8 @@ async function measure(engine: TestEngine, variant: Variant, { blocks, spans }: 
     await work()
     return (((await cpuSeconds(engine.pid())) - before) * 1e6) / spans
   }
-  try {
+  return withTeardown(async t => {
+    const { store } = await freshDatabase(t, engine.url)
     for (const statement of variant.statements) await store.command(statement)
     const all = blocks.flat()
     for (const about of new Set(all.map(block => block.table))) {
@@ -152,9 +148,7 @@ async function measure(engine: TestEngine, variant: Variant, { blocks, spans }: 
       'SELECT sum(bytes_on_disk) AS bytes FROM system.parts WHERE active AND database = currentDatabase()',
     )
     return { inserted, merged, bytes: Number(now?.bytes) / spans }
-  } finally {
-    for (const end of ends.reverse()) await end()
-  }
+  })
 }
 
 /** As processors insert, under the settings of the variant. */

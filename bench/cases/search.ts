@@ -11,6 +11,7 @@ import { createStore } from '#store/client.ts'
 import { freshDatabase, silentLog, startClickHouse } from '#test/rig.ts'
 import { cpuSeconds } from '../process.ts'
 import { median, table } from '../stats.ts'
+import { withTeardown } from '../teardown.ts'
 
 const ORGANIZATION = '11111111-1111-4111-8111-111111111111'
 const FILL_ROWS = 25_000
@@ -73,9 +74,7 @@ export async function search(args: readonly string[]): Promise<void> {
   const options = { texts: { type: 'string' }, compared: { type: 'string' } } as const
   const { values } = parseArgs({ args: [...args], options })
   const [texts, compared] = [Number(values.texts ?? 1_000_000), Number(values.compared ?? 100_000)]
-  const ends: (() => unknown)[] = []
-  const t = { teardown: (end: () => unknown) => ends.push(end) }
-  try {
+  await withTeardown(async t => {
     const engine = await startClickHouse(t, {})
     const { database, store: asked } = await freshDatabase(t, engine.url)
     const [version] = await asked.read<{ v: string }>('SELECT version() AS v')
@@ -86,9 +85,7 @@ export async function search(args: readonly string[]): Promise<void> {
     const cpu = (): Promise<number> => cpuSeconds(engine.pid())
     if (compared > 0) await compareForms(store, compared, cpu)
     if (texts > 0) await searchAll(store, texts, cpu)
-  } finally {
-    for (const end of ends.reverse()) await end()
-  }
+  })
 }
 
 /** 30,000 words of two to ten letters. */

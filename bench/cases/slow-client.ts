@@ -18,6 +18,7 @@ import {
 import { post } from '../instance.ts'
 import { residentBytes } from '../process.ts'
 import { median, percentile, table } from '../stats.ts'
+import { withTeardown } from '../teardown.ts'
 
 const MiB = 1024 * 1024
 /** The slow client takes this much, this often: 640 KiB/s. */
@@ -41,12 +42,7 @@ export async function slowClient(args: readonly string[]): Promise<void> {
     rounds: Number(values.rounds ?? 5),
     ms: Number(values.seconds ?? 8) * 1000,
   }
-  const ends: (() => unknown)[] = []
-  try {
-    await run({ teardown: end => ends.push(end) }, wanted)
-  } finally {
-    for (const end of ends.reverse()) await end()
-  }
+  await withTeardown(t => run(t, wanted))
 }
 
 async function run(t: Teardown, wanted: { rows: number; rounds: number; ms: number }): Promise<void> {

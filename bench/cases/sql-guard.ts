@@ -5,6 +5,7 @@ import { spliced } from '#store/guard/fixture-splice.ts'
 import { createGuard } from '#store/guard/guard.ts'
 import { walledDatabase } from '#test/rig.ts'
 import { median, percentile } from '../stats.ts'
+import { withTeardown } from '../teardown.ts'
 
 const STATEMENTS = 5_000
 const ROUNDS = 20
@@ -13,9 +14,8 @@ const ROUNDS = 20
 export async function sqlGuard(): Promise<void> {
   const count = Number(process.argv[3] ?? STATEMENTS)
   const seed = Number(process.argv[4] ?? Date.now() % 1_000_000_000)
-  const ends: (() => unknown)[] = []
-  try {
-    const { sql: store } = await walledDatabase({ teardown: end => ends.push(end) })
+  await withTeardown(async t => {
+    const { sql: store } = await walledDatabase(t)
     const guard = createGuard({ store })
     const times: number[] = []
     for (let round = 0; round < ROUNDS; round++) {
@@ -32,7 +32,5 @@ export async function sqlGuard(): Promise<void> {
       if ((await guard.check(text)).ok) throw new Error(`it passes: ${text}`)
     }
     console.log(`${count} spliced statements, seed ${seed}: none passes`)
-  } finally {
-    for (const end of ends.reverse()) await end()
-  }
+  })
 }

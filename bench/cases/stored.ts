@@ -8,14 +8,14 @@ import type { Cursor } from '#processors/protocol.ts'
 import { EnvelopeWriter, FrameEncoding, FrameKind } from '#proto/envelope.ts'
 import { uuidBytes } from '#proto/ids.ts'
 import { cursorKeyOf, subjectOf } from '#proto/streams.ts'
-import { applyStreams } from '#streams/apply.ts'
-import { connectNats, freshDatabase, startClickHouse, startNats, startPart, type Teardown } from '#test/rig.ts'
+import { startPart, type Teardown } from '#test/rig.ts'
 import { threadSeconds } from '../engine-work.ts'
+import { startEngines } from '../engines.ts'
 import { cpuSeconds, residentBytes } from '../process.ts'
 import { numberSpans, spanTemplate } from '../span-template.ts'
 import { table } from '../stats.ts'
+import { withTeardown } from '../teardown.ts'
 
-const GiB = 1024 * 1024 * 1024
 const SPANS = 100
 /** Requests of one envelope: what group commit makes of eight busy senders. */
 const REQUESTS = 3
@@ -29,13 +29,10 @@ const ORGANIZATION = '11111111-1111-4111-8111-111111111111'
 export async function stored(args: readonly string[]): Promise<void> {
   const text = { type: 'string' } as const
   const { values } = parseArgs({ args: [...args], options: { spans: text, warm: text } })
-  const ends: (() => unknown)[] = []
-  try {
+  await withTeardown(async t => {
     const wanted = { spans: Number(values.spans ?? 400_000), warm: Number(values.warm ?? 200_000) }
-    await run({ teardown: end => ends.push(end) }, wanted)
-  } finally {
-    for (const end of ends.reverse()) await end()
-  }
+    await run(t, wanted)
+  })
 }
 
 interface Wanted {
@@ -44,14 +41,8 @@ interface Wanted {
 }
 
 async function run(t: Teardown, { spans, warm }: Wanted): Promise<void> {
-  const [nats, clickhouse] = await Promise.all([startNats(t), startClickHouse(t, {})])
-  const { database, store } = await freshDatabase(t, clickhouse.url)
-  const nc = await connectNats(t, nats.url)
-  const limits = { partitions: 1, streamMaxBytes: 8 * GiB, deadMaxBytes: GiB, replicas: 1 }
-  const { buckets } = await applyStreams(nc, limits)
-  const processor = await startPart(t, 'processors/main.ts', {
-    ...{ NATS_URL: nats.url, CLICKHOUSE_URL: clickhouse.url, PARLEY_DATABASE: database, PARLEY_LOG_LEVEL: 'warn' },
-  })
+  const { nats, clickhouse, store, nc, buckets, env } = await startEngines(t, { partitions: 1 })
+  const processor = await startPart(t, 'processors/main.ts', { ...env, PARLEY_LOG_LEVEL: 'warn' })
   const js = jetstream(nc, { timeout: 30_000 })
   const floor = async (): Promise<number> => {
     const cursor = (await buckets.cursors.get(cursorKeyOf(0)))?.json<Cursor>()

@@ -9,12 +9,13 @@ import { insertBody } from '#processors/insert.ts'
 import { plainReadings } from '#processors/readings.ts'
 import { parsers } from '#processors/registry.ts'
 import { createStore, type Store } from '#store/client.ts'
-import { freshDatabase, startClickHouse, type Teardown } from '#test/rig.ts'
+import { freshDatabase, startClickHouse } from '#test/rig.ts'
 import { cpuSeconds } from '../process.ts'
 import { build, settle } from '../query/build.ts'
 import { ORGANIZATION } from '../query/machine.ts'
 import { eventsSql, type World } from '../query/world.ts'
 import { table } from '../stats.ts'
+import { withTeardown } from '../teardown.ts'
 import { type Chats, type Minute, minutesOf } from '../texts/chat.ts'
 import { diskOf, inMiB, largest, mergeAll } from '../texts/disk.ts'
 import { exportedBytesSql } from '../texts/otlp-json.ts'
@@ -48,9 +49,7 @@ export async function texts(args: readonly string[]): Promise<void> {
       [1, conversations].map((organizations): Chats => ({ surface, conversations, turns, organizations, said })),
     ),
   )
-  const ends: (() => unknown)[] = []
-  const t = { teardown: (end: () => unknown) => ends.push(end) }
-  try {
+  await withTeardown(async t => {
     const clickhouse = await startClickHouse(t, {})
     const engine = { url: clickhouse.url, cpu: () => cpuSeconds(clickhouse.pid()) }
     if (only.test('realistic')) await measureWorld(engine, Number(values.events ?? 300_000))
@@ -63,9 +62,7 @@ export async function texts(args: readonly string[]): Promise<void> {
     }
     if (lines.length > 0) console.log(`\n${table(HEADER, lines)}`)
     console.log(`\nload of the machine ${loadavg()[0]?.toFixed(1)}`)
-  } finally {
-    for (const end of ends.reverse()) await end()
-  }
+  })
 }
 
 const nameOf = ({ surface, said, organizations }: Chats): string =>
@@ -73,16 +70,12 @@ const nameOf = ({ surface, said, organizations }: Chats): string =>
 
 /** A database that is gone at the end of `work`. */
 async function inDatabase<T>(engine: Engine, work: (store: Store) => Promise<T>): Promise<T> {
-  const ends: (() => unknown)[] = []
-  const t: Teardown = { teardown: end => ends.push(end) }
-  try {
+  return withTeardown(async t => {
     const { database } = await freshDatabase(t, engine.url)
     const store = createStore({ url: engine.url, database, application: 'bench', requestTimeoutMs: 3_600_000 })
     t.teardown(() => store.close())
     return await work(store)
-  } finally {
-    for (const end of ends.reverse()) await end()
-  }
+  })
 }
 
 /** The world of the case `query`, with texts, beside its bytes as OTLP JSON. */

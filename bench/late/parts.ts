@@ -2,21 +2,11 @@
 // comes back at once, a receiver on the same port.
 import type { NatsConnection } from '@nats-io/transport-node'
 import { freePort } from '#local/ports.ts'
-import { createStore, type Store } from '#store/client.ts'
-import { applyStreams } from '#streams/apply.ts'
-import {
-  connectNats,
-  createTenant,
-  freshDatabase,
-  startClickHouse,
-  startNats,
-  startPart,
-  type Teardown,
-  type TestPart,
-} from '#test/rig.ts'
+import { type Store } from '#store/client.ts'
+import { createTenant, startPart, type Teardown, type TestPart } from '#test/rig.ts'
+import { startEngines } from '../engines.ts'
 import { engineVictim, type Victim } from '../kills/victims.ts'
 
-const GiB = 1024 * 1024 * 1024
 const PARTITIONS = 2
 const EACH = 2
 
@@ -34,15 +24,8 @@ export interface LateRig {
 
 /** Starts it all. */
 export async function startLateRig(t: Teardown): Promise<LateRig> {
-  const [nats, clickhouse] = await Promise.all([startNats(t), startClickHouse(t, {})])
-  const { database } = await freshDatabase(t, clickhouse.url)
-  const store = createStore({ url: clickhouse.url, database, application: 'bench', requestTimeoutMs: 600_000 })
-  t.teardown(() => store.close())
-  const nc = await connectNats(t, nats.url)
-  const limits = { partitions: PARTITIONS, streamMaxBytes: 8 * GiB, deadMaxBytes: GiB, replicas: 1 }
-  const { buckets } = await applyStreams(nc, limits)
+  const { nats, clickhouse, store, nc, buckets, env: engines } = await startEngines(t, { partitions: PARTITIONS })
   const { organization } = await createTenant(buckets)
-  const engines = { NATS_URL: nats.url, CLICKHOUSE_URL: clickhouse.url, PARLEY_DATABASE: database }
   const env = { ...engines, PARLEY_LOG_LEVEL: 'error' }
   const processors = await Promise.all(
     Array.from({ length: EACH }, () => startVictim(t, 'processor', () => startPart(t, 'processors/main.ts', env))),
