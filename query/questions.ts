@@ -48,6 +48,7 @@ export const QUESTIONS = {
   day_captures: 'figures',
   day_conversations: 'figures',
   day_figures: 'figures',
+  day_prices: 'figures',
   day_sums: 'figures',
   day_tools: 'figures',
   distinct: 'figures',

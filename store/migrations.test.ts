@@ -60,6 +60,7 @@ t.test('corrections stage the rows of events without paying for their projection
     'events.metrics_15m',
     'events.metrics_daily',
     'events.names_daily',
+    'events.price_versions',
     'events.priced',
     'events.users',
     'events.versions',

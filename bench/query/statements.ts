@@ -31,25 +31,25 @@ export async function tellStatements(
   { rounds, days: keeping }: { rounds: number; days: boolean },
 ): Promise<void> {
   const reading = createStore({ url: kept.readerUrl, database: kept.store.database, application: 'bench' })
+  // One for all questions, as in a query node that has been asked before: what a question is the first to need is read in its first round.
+  const days = createKeptDays({
+    ...{
+      maxMb: keeping ? DAYS_MB : 0,
+      waitMs: LIMITS.maxSeconds * 1000,
+      metrics: createMetrics('bench'),
+      log: silentLog,
+    },
+    openReader: createReaders({
+      storeOf: () => reading,
+      limits: LIMITS,
+      metrics: createMetrics('bench'),
+      log: silentLog,
+    }),
+  })
   await kept.store.command('SYSTEM STOP MERGES')
   try {
     for (const question of questions) {
       const seen: Map<string, number[][]> = new Map()
-      // Warm from the second round on, as in a query node that has been asked before.
-      const days = createKeptDays({
-        ...{
-          maxMb: keeping ? DAYS_MB : 0,
-          waitMs: LIMITS.maxSeconds * 1000,
-          metrics: createMetrics('bench'),
-          log: silentLog,
-        },
-        openReader: createReaders({
-          storeOf: () => reading,
-          limits: LIMITS,
-          metrics: createMetrics('bench'),
-          log: silentLog,
-        }),
-      })
       for (let round = 0; round <= rounds; round++) {
         const told = await answer(reading, kept.store, endMs, question, days)
         if (round === 0) continue
@@ -62,6 +62,7 @@ export async function tellStatements(
       console.log(`\n${question.name}\n\n${table(['statement', 'CPU, ms', 'rows, thousand', 'MiB'], cells)}`)
     }
   } finally {
+    days.close()
     await kept.store.command('SYSTEM START MERGES')
     await reading.close()
   }

@@ -19,6 +19,8 @@ t.test('each id has one number, in the order in which they come', t => {
   t.strictSame([wrong, ids.size()], [0, known.size])
   const words = new Uint32Array([0x89abcdef, 0x01234567, 0x0000000d, 0xf0000000])
   t.equal(ids.textOf(ids.numberOf(words, 0)), '01234567-89ab-cdef-f000-00000000000d', 'halves of a uuid')
+  t.equal(ids.find('01234567-89ab-cdef-f000-00000000000d'), ids.size() - 1)
+  t.equal(ids.find('11234567-89ab-cdef-f000-00000000000d'), undefined)
   t.end()
 })
 

@@ -4,6 +4,8 @@
 /** Bytes of one id. */
 export const ID_BYTES = 16
 const WORDS = 4
+/** Where the words of a uuid's text stand: the store holds it as two numbers of 64 bits, the smallest byte first. */
+const HALVES = [1, 0, 3, 2]
 
 /** A table of ids. */
 export interface Ids {
@@ -11,6 +13,8 @@ export interface Ids {
   bytes(): number
   /** The number of the id whose four words stand at `at`; it gets the next one where it has none. */
   numberOf(words: Uint32Array, at: number): number
+  /** The number of a uuid; undefined: it has none. */
+  find(uuid: string): number | undefined
   /** The uuid of a number below `size`. */
   textOf(number: number): string
 }
@@ -58,9 +62,14 @@ export function createIds(): Ids {
       places[place] = size + 1
       return size++
     },
+    find(uuid) {
+      const hex = uuid.replaceAll('-', '')
+      const words = Uint32Array.from(HALVES, i => Number.parseInt(hex.slice(i * 8, i * 8 + 8), 16))
+      const found = places[placeOf(words, 0)] as number
+      return found === 0 ? undefined : found - 1
+    },
     textOf(number) {
-      // The store holds a uuid as two numbers of 64 bits, the smallest byte first.
-      const hex = [1, 0, 3, 2].map(i => (keys[number * WORDS + i] as number).toString(16).padStart(8, '0')).join('')
+      const hex = HALVES.map(i => (keys[number * WORDS + i] as number).toString(16).padStart(8, '0')).join('')
       return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
     },
   }

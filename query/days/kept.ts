@@ -4,11 +4,12 @@ import { isParleyError } from '#proto/errors.ts'
 import type { Log } from '#runtime/log.ts'
 import type { Metrics } from '#runtime/metrics.ts'
 import type { OpenReader } from '../reader.ts'
-import { createOrganizationDays, type Kind, type OrganizationDays, type Refresh } from './organization.ts'
+import { createOrganizationDays, type Kind, type More, type OrganizationDays, type Refresh } from './organization.ts'
 
 const MiB = 1024 * 1024
 /** An organization that was too large is tried again after so many questions: it may have lost days. */
 const TRIED_AGAIN = 100
+const MORE: readonly More[] = ['tools', 'prices']
 /** Statements of a load between which questions have their turn. */
 const STATEMENTS_EACH = 2
 
@@ -70,15 +71,19 @@ export function createKeptDays({ maxMb, waitMs, openReader, metrics, log }: Kept
   }
   const giveUp = (slot: Slot, organization: string, kind: Kind): void => {
     log.info({ organization, kind, maxMb }, 'whole days of an organization do not fit into memory')
-    const forget = (of: Kind): void => {
+    const skip = (of: Kind): void => {
       // What has been kept for long may only have gathered what is gone since: then it is read anew at once.
       slot.skipped.set(of, slot.ready.delete(of) ? 0 : TRIED_AGAIN)
     }
     // Who was there may fit without what came on top of it.
-    const more = slot.days.forgetTools()
-    if (kind === 'tools' || more) forget('tools')
-    if ((kind === 'tools' || more) && slot.days.bytes() <= maxBytes) return
-    forget('figures')
+    const more = MORE.filter(one => one === kind || (kind === 'figures' && slot.ready.has(one)))
+    for (const one of more) {
+      slot.days.forget(one)
+      skip(one)
+    }
+    if (more.length > 0 && slot.days.bytes() <= maxBytes) return
+    skip('figures')
+    for (const one of slot.ready) skip(one as Kind)
     slot.days = createOrganizationDays()
   }
   const load = async (slot: Slot, organization: string, kind: Kind): Promise<void> => {

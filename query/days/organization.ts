@@ -1,5 +1,5 @@
 // What is kept in memory of one organization: who was active on which day, whom captures and events name, what days came to, who called
-// which tools. Every day stands under its version, and each question asks for the versions first: what they say has changed is read anew,
+// which tools, what was priced. Every day stands under its version, and each question asks for the versions first: what they say has changed is read anew,
 // and nothing else.
 
 import type { Question } from '../questions.ts'
@@ -7,11 +7,13 @@ import type { Parameters, Reader } from '../reader.ts'
 import { createIds, type Ids } from './ids.ts'
 import { createPeople } from './people.ts'
 import * as held from './rows.ts'
-import { DAY_CAPTURES_SQL, DAY_CONVERSATIONS_SQL, DAY_FIGURES_SQL, DAY_TOOLS_SQL, VERSIONS_SQL } from './sql.ts'
+import * as sql from './sql.ts'
 import { createUsers, type Users } from './users.ts'
 
-/** What may be kept: who was there and what days came to; the same and tools besides. Each is read when it is first asked for. */
-export type Kind = 'figures' | 'tools'
+/** What may be kept: who was there and what days came to; that and tools, or prices, besides. Each is read when it is first asked for. */
+export type Kind = 'figures' | More
+/** What comes on top of who was there. */
+export type More = 'tools' | 'prices'
 
 /** How far a refresh came: everything that was stored before it began is there; there is more to be read; it would take too much. */
 export type Refreshed = 'done' | 'more' | 'full'
@@ -28,17 +30,20 @@ export interface Refresh {
 export interface OrganizationDays {
   /** Brings what is kept of a kind to what the store holds. */
   refresh(reader: Reader, asked: Refresh): Promise<Refreshed>
-  /** Keeps tools no longer. True: there were some. */
-  forgetTools(): boolean
+  /** Keeps some kinds no longer. */
+  forget(kind: More): void
   /** Days with events, in no order. */
   days(): Iterable<string>
   conversationsOf(day: string): Uint32Array
   figuresOf(day: string): held.Figures | undefined
   toolsOf(day: string): readonly held.ToolDay[]
+  pricesOf(day: string): readonly held.Priced[]
   /** Of a conversation; 0 = nobody is known. */
   userOf(conversation: number): number
   /** Events of a conversation on all days. */
   eventsOf(conversation: number): number
+  /** Seconds between which a conversation with events stands. */
+  extentOf(conversation: number): { first: number; last: number }
   users: Users
   /** Ids of conversations; those of rows that were read elsewhere get their numbers, too. */
   ids: Ids
@@ -52,7 +57,7 @@ const NOBODY = new Uint32Array(0)
 type Versions = ReadonlyMap<string, string>
 
 interface VersionRow {
-  readonly of: 'events' | 'captures' | 'replaced'
+  readonly of: 'events' | 'captures' | 'replaced' | 'prices'
   readonly day: string
   readonly version: string
 }
@@ -61,6 +66,7 @@ interface StoreVersions {
   readonly events: Versions
   readonly captures: Versions
   readonly replaced: string
+  readonly prices: Versions
 }
 
 /** Days of one kind of rows. */
@@ -72,7 +78,8 @@ interface Shelf {
   /** Days that are read by one statement: what it answers stays in the tens of MB. */
   readonly each: number
   versionsOf(versions: StoreVersions): Versions
-  keep(rows: readonly unknown[], versions: StoreVersions): void
+  /** Keeps what was read of some days. */
+  keep(rows: readonly unknown[], versions: StoreVersions, days: readonly string[]): void
 }
 
 /** Nothing kept yet. */
@@ -85,16 +92,18 @@ export function createOrganizationDays(): OrganizationDays {
     captures: new Map<string, held.Pairs>(),
     figures: new Map<string, held.Figures>(),
     tools: new Map<string, held.ToolsOfDay>(),
+    prices: new Map<string, held.PricesOfDay>(),
   }
   const shelves = shelvesOf(days, ids, users)
   let unsettled = true
+  let told: { reader: Reader; priced: boolean; versions: StoreVersions } | undefined
 
   const bytes = (): number => {
     const sum = <T>(kept: ReadonlyMap<string, T>, bytesOf: (value: T) => number): number =>
       [...kept.values()].reduce((total, value) => total + bytesOf(value), 0)
     const pairs = sum(days.events, held.bytesOfPairs) + sum(days.captures, held.bytesOfPairs)
-    const others = sum(days.figures, held.bytesOfFigures) + sum(days.tools, held.bytesOfTools)
-    return ids.bytes() + users.bytes() + people.bytes() + pairs + others
+    const more = sum(days.tools, held.bytesOfTools) + sum(days.prices, held.bytesOfPrices)
+    return ids.bytes() + users.bytes() + people.bytes() + pairs + sum(days.figures, held.bytesOfFigures) + more
   }
 
   /** Days of a shelf that do not stand under the version that the store says, oldest first; what it no longer knows is forgotten. */
@@ -105,8 +114,18 @@ export function createOrganizationDays(): OrganizationDays {
     return [...versions].flatMap(([day, version]) => (kept.get(day)?.version === version ? [] : [day])).sort()
   }
 
+  /** Versions of now, or what the same request has been told: a reader is made for one request. */
+  const versionsFor = async (reader: Reader, kind: Kind): Promise<StoreVersions> => {
+    const priced = kind === 'prices' || days.prices.size > 0
+    if (told?.reader !== reader || (priced && !told.priced)) {
+      const rows = await reader.read<VersionRow>('day_versions', priced ? sql.ALL_VERSIONS_SQL : sql.VERSIONS_SQL)
+      told = { reader, priced, versions: versionsOf(rows) }
+    }
+    return told.versions
+  }
+
   async function refresh(reader: Reader, { kind, maxBytes, statements = Infinity }: Refresh): Promise<Refreshed> {
-    const versions = versionsOf(await reader.read<VersionRow>('day_versions', VERSIONS_SQL))
+    const versions = await versionsFor(reader, kind)
     let read = 0
     for (const shelf of shelves) {
       if (shelf.kind !== 'figures' && shelf.kind !== kind) continue
@@ -115,10 +134,10 @@ export function createOrganizationDays(): OrganizationDays {
         if (bytes() > maxBytes) return 'full'
         if (read++ >= statements) return 'more'
         const some = missing.slice(i, i + shelf.each)
-        unsettled = true
+        unsettled ||= shelf.kind === 'figures'
         // Whatever becomes of the read: a day that is not kept is read next time, and one that the store no longer has stays away.
         for (const day of some) shelf.kept.delete(day)
-        shelf.keep(await reader.read<unknown>(shelf.question, shelf.sql, boundDays(some)), versions)
+        shelf.keep(await reader.read<unknown>(shelf.question, shelf.sql, boundDays(some)), versions, some)
       }
     }
     if (bytes() > maxBytes) return 'full'
@@ -129,17 +148,15 @@ export function createOrganizationDays(): OrganizationDays {
 
   return {
     refresh,
-    forgetTools() {
-      const some = days.tools.size > 0
-      days.tools.clear()
-      return some
-    },
+    forget: kind => days[kind].clear(),
     days: () => days.events.keys(),
     conversationsOf: day => days.events.get(day)?.conversations ?? NOBODY,
     figuresOf: day => days.figures.get(day),
     toolsOf: day => days.tools.get(day)?.tools ?? [],
+    pricesOf: day => days.prices.get(day)?.priced ?? [],
     userOf: people.userOf,
     eventsOf: people.eventsOf,
+    extentOf: people.extentOf,
     users,
     ids,
     bytes,
@@ -151,6 +168,7 @@ interface Days {
   readonly captures: Map<string, held.Pairs>
   readonly figures: Map<string, held.Figures>
   readonly tools: Map<string, held.ToolsOfDay>
+  readonly prices: Map<string, held.PricesOfDay>
 }
 
 /** Where days are kept, and how they are read. */
@@ -159,7 +177,13 @@ function shelvesOf(days: Days, ids: Ids, users: Users): readonly Shelf[] {
   const replaced = (versions: StoreVersions): string => ` ${versions.replaced}`
   return [
     {
-      ...{ kind: 'figures', kept: days.events, question: 'day_conversations', sql: DAY_CONVERSATIONS_SQL, each: 16 },
+      ...{
+        kind: 'figures',
+        kept: days.events,
+        question: 'day_conversations',
+        sql: sql.DAY_CONVERSATIONS_SQL,
+        each: 16,
+      },
       versionsOf: ofEvents,
       keep(rows: readonly held.PairsRow[]) {
         for (const row of rows) days.events.set(row.key, held.pairsOf(ids, users, row))
@@ -167,24 +191,33 @@ function shelvesOf(days: Days, ids: Ids, users: Users): readonly Shelf[] {
     },
     {
       // Captures lie by conversation, so that each look for those of some days looks through all of them.
-      ...{ kind: 'figures', kept: days.captures, question: 'day_captures', sql: DAY_CAPTURES_SQL, each: 64 },
+      ...{ kind: 'figures', kept: days.captures, question: 'day_captures', sql: sql.DAY_CAPTURES_SQL, each: 64 },
       versionsOf: versions => new Map([...versions.captures].map(([day, one]) => [day, one + replaced(versions)])),
       keep(rows: readonly held.PairsRow[], versions) {
         for (const row of rows) days.captures.set(row.key, held.pairsOf(ids, users, row, replaced(versions)))
       },
     },
     {
-      ...{ kind: 'figures', kept: days.figures, question: 'day_figures', sql: DAY_FIGURES_SQL, each: 32 },
+      ...{ kind: 'figures', kept: days.figures, question: 'day_figures', sql: sql.DAY_FIGURES_SQL, each: 32 },
       versionsOf: ofEvents,
       keep(rows: readonly held.Figures[]) {
         for (const row of rows) days.figures.set(row.key, held.figuresOf(row))
       },
     },
     {
-      ...{ kind: 'tools', kept: days.tools, question: 'day_tools', sql: DAY_TOOLS_SQL, each: 8 },
+      ...{ kind: 'tools', kept: days.tools, question: 'day_tools', sql: sql.DAY_TOOLS_SQL, each: 8 },
       versionsOf: ofEvents,
       keep(rows: readonly held.ToolRow[]) {
         for (const [day, some] of Map.groupBy(rows, row => row.key)) days.tools.set(day, held.toolsOf(ids, some))
+      },
+    },
+    {
+      ...{ kind: 'prices', kept: days.prices, question: 'day_prices', sql: sql.DAY_PRICES_SQL, each: 16 },
+      versionsOf: versions => versions.prices,
+      keep(rows: readonly held.PricedRow[], _, asked) {
+        // Of a day on which nothing was priced there is no row, and the sum of none is its version.
+        const byDay = Map.groupBy(rows, row => row.key)
+        for (const day of asked) days.prices.set(day, held.pricesOf(ids, byDay.get(day) ?? []))
       },
     },
   ]
@@ -193,7 +226,12 @@ function shelvesOf(days: Days, ids: Ids, users: Users): readonly Shelf[] {
 function versionsOf(rows: readonly VersionRow[]): StoreVersions {
   const of = (kind: VersionRow['of']): Map<string, string> =>
     new Map(rows.flatMap(row => (row.of === kind ? [[row.day, row.version] as const] : [])))
-  return { events: of('events'), captures: of('captures'), replaced: of('replaced').get('') ?? '' }
+  return {
+    events: of('events'),
+    captures: of('captures'),
+    replaced: of('replaced').get('') ?? '',
+    prices: of('prices'),
+  }
 }
 
 /** `days` are in order and not empty. */

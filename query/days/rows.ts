@@ -12,6 +12,9 @@ export interface Pairs extends Versioned {
   readonly conversations: Uint32Array
   readonly users: Uint32Array
   readonly counts: Uint32Array
+  /** Seconds in which the day's first and last event of each conversation stand, or some that was taken back. */
+  readonly firsts: Uint32Array
+  readonly lasts: Uint32Array
 }
 
 /** Pairs as the store answers them. */
@@ -20,6 +23,8 @@ export interface PairsRow extends Versioned {
   readonly ids: string
   readonly users: readonly string[]
   readonly counts?: readonly number[]
+  readonly firsts?: readonly number[]
+  readonly lasts?: readonly number[]
 }
 
 /** What a day came to, as the store answers it; counts are whole numbers below 2^53. */
@@ -62,6 +67,35 @@ export interface ToolsOfDay extends Versioned {
   readonly tools: readonly ToolDay[]
 }
 
+/** What is told apart among what was priced. */
+export interface PriceClass {
+  readonly model: string
+  readonly provider: string
+  readonly how: number
+  /** 1 = agents that may say again what model calls said. */
+  readonly repeating: 0 | 1
+  readonly size: number
+}
+
+/** What was priced alike on a day: conversations, and by place their sums. */
+export interface Priced extends PriceClass {
+  readonly conversations: Uint32Array
+  /** Events, tokens (in, out, read from caches, written to them, for reasoning), nano-dollars; without numbers where all are 0. */
+  readonly sums: readonly Float64Array[]
+}
+
+/** The same as the store answers it. */
+export interface PricedRow extends PriceClass, Versioned {
+  readonly key: string
+  readonly ids: string
+  readonly sums: readonly (readonly number[])[]
+}
+
+/** What was priced on a day. */
+export interface PricesOfDay extends Versioned {
+  readonly priced: readonly Priced[]
+}
+
 /** Numbers of ids that stand one after the other in base64. */
 export function numbersOf(ids: Ids, base64: string): Uint32Array {
   const words = wordsOf(base64)
@@ -77,6 +111,8 @@ export function pairsOf(ids: Ids, users: Users, row: PairsRow, more = ''): Pairs
     conversations: numbersOf(ids, row.ids),
     users: users.numbersOf(row.users),
     counts: Uint32Array.from(row.counts ?? []),
+    firsts: Uint32Array.from(row.firsts ?? []),
+    lasts: Uint32Array.from(row.lasts ?? []),
   }
 }
 
@@ -98,19 +134,37 @@ export function toolOf(ids: Ids, row: ToolRow): ToolDay {
   }
 }
 
-/** Tools of a day from all rows of it. The sums of the store wrap around at 64 bits, and so does theirs. */
+/** The version of rows together: the sums of the store wrap around at 64 bits, and so does theirs. */
+function versionOf(rows: readonly Versioned[]): string {
+  const sum = rows.reduce((sum, row) => sum + BigInt(row.version), 0n)
+  return BigInt.asIntN(64, sum).toString()
+}
+
+/** What was priced on a day, from all rows of it. */
+export function pricesOf(ids: Ids, rows: readonly PricedRow[]): PricesOfDay {
+  const priced = rows.map(({ model, provider, how, repeating, size, ...row }) => ({
+    ...{ model, provider, how, repeating, size, conversations: numbersOf(ids, row.ids) },
+    sums: row.sums.map(list => (list.some(n => n !== 0) ? Float64Array.from(list) : NONE)),
+  }))
+  return { version: versionOf(rows), priced }
+}
+
+const NONE = new Float64Array(0)
+
+/** Tools of a day from all rows of it. */
 export function toolsOf(ids: Ids, rows: readonly ToolRow[]): ToolsOfDay {
-  const version = BigInt.asIntN(
-    64,
-    rows.reduce((sum, row) => sum + BigInt(row.version), 0n),
-  )
   const tools = rows.filter(({ kind, calls }) => kind !== '' && calls > 0).map(row => toolOf(ids, row))
-  return { version: version.toString(), tools }
+  return { version: versionOf(rows), tools }
 }
 
 /** About what they take. */
-export const bytesOfPairs = ({ conversations, users, counts }: Pairs): number =>
-  conversations.byteLength + users.byteLength + counts.byteLength + 200
+export const bytesOfPairs = ({ conversations, users, counts, firsts, lasts }: Pairs): number =>
+  conversations.byteLength + users.byteLength + counts.byteLength + firsts.byteLength + lasts.byteLength + 300
 export const bytesOfFigures = ({ buckets }: Figures): number => buckets.length * 10 + 400
 export const bytesOfTools = ({ tools }: ToolsOfDay): number =>
   tools.reduce((sum, { conversations, buckets }) => sum + conversations.byteLength + buckets.length * 10 + 700, 200)
+export const bytesOfPrices = ({ priced }: PricesOfDay): number =>
+  priced.reduce((sum, { conversations, sums }) => {
+    const lists = sums.reduce((bytes, list) => bytes + list.byteLength, 0)
+    return sum + conversations.byteLength + lists + 1_000
+  }, 200)

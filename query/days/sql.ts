@@ -1,6 +1,9 @@
 // What the store is asked for whole days that are kept in memory: versions of all days, and what some days hold. What a day holds always
 // comes with its version, summed up over the very rows that were read, so that it can never stand under the version of other rows.
+
+import { TIERS } from '../reads/costs.ts'
 import { answeredBy, BY_ROWS, CAPTURE_ORDER, hoursBetween, OURS, RAGGED_DAYS, standing } from '../reads/sql.ts'
+import { HOW } from '../reads/summary-costs.ts'
 import { OF_TOOLS } from '../reads/tools.ts'
 
 /** Word for word that of 0031_versions.sql. */
@@ -11,6 +14,11 @@ const CAPTURE_VERSION = `sum(reinterpretAsInt64(cityHash64(
                 conversation_id, user_id, report, received_at, origin_partition, origin_sequence, origin_frame, origin_index)))`
 const REPLACED_VERSION =
   'sum(reinterpretAsInt64(cityHash64(conversation_id, origin_partition, origin_sequence, origin_frame)))'
+
+/** Word for word that of 0036_price_versions.sql. */
+const PRICE_VERSION = `sumIf(sign * reinterpretAsInt64(cityHash64(
+                conversation_id, model, provider, kind = 'agent' AND source = 'otlp', bitAnd(present, ${HOW}), input_tokens, output_tokens,
+                cache_read_tokens, cache_write_tokens, reasoning_tokens, cost_nanos)), bitAnd(present, ${HOW}) > 0)`
 
 /** Versions of days with events, of days on which captures arrived, and of what later reports replaced. */
 export const VERSIONS_SQL = `
@@ -27,6 +35,14 @@ export const VERSIONS_SQL = `
   SELECT 'replaced' AS of, '' AS day, toString(${REPLACED_VERSION}) AS version
   FROM replaced_reports WHERE ${OURS}`
 
+/** The same and versions of what was priced. */
+export const ALL_VERSIONS_SQL = `${VERSIONS_SQL}
+  UNION ALL
+  SELECT 'prices' AS of, toString(toDate(ts)) AS day, toString(${PRICE_VERSION}) AS version
+  FROM events WHERE ${OURS}
+  GROUP BY toDate(ts)
+  ${answeredBy('price_versions')}`
+
 /** A list of ids in base64. */
 const base64 = (list: string): string =>
   `base64Encode(arrayStringConcat(arrayMap(id -> concat(reinterpretAsFixedString(id), ''), ${list})))`
@@ -39,13 +55,16 @@ const OF_DAYS = `toDate(ts) IN {days:Array(Date)}
       AND ${hoursBetween("{since:DateTime64(9, 'UTC')}", "{until:DateTime64(9, 'UTC')}")}`
 
 const conversationsOf = (rows: string, key: string): string => `
-  SELECT key, version, ${PAIRS}, arrayMap(pair -> toUInt32(pair.3), pairs) AS counts
+  SELECT key, version, ${PAIRS}, arrayMap(pair -> toUInt32(pair.3), pairs) AS counts,
+    arrayMap(pair -> pair.4, pairs) AS firsts, arrayMap(pair -> pair.5, pairs) AS lasts
   FROM (
-    SELECT key, toString(sum(version)) AS version, groupArrayIf((conversation_id, seen, n), n > 0) AS pairs
+    SELECT key, toString(sum(version)) AS version, groupArrayIf((conversation_id, seen, n, first, last), n > 0) AS pairs
     FROM (
-      SELECT key, conversation_id, maxIf(user_id, of_user > 0) AS seen, sum(of_user) AS n, sum(version) AS version
+      SELECT key, conversation_id, maxIf(user_id, of_user > 0) AS seen, sum(of_user) AS n, sum(version) AS version,
+        toUnixTimestamp(min(first_of)) AS first, toUnixTimestamp(max(last_of)) AS last
       FROM (
-        SELECT ${key} AS key, conversation_id, user_id, sum(sign) AS of_user, ${VERSION} AS version
+        SELECT ${key} AS key, conversation_id, user_id, sum(sign) AS of_user, ${VERSION} AS version,
+          min(ts) AS first_of, max(ts) AS last_of
         FROM events
         WHERE ${OURS} AND ${rows}
         GROUP BY key, conversation_id, user_id
@@ -93,7 +112,30 @@ const toolsOf = (rows: string, key: string): string => `
   )
   GROUP BY key, of_kind, tool`
 
+const SUMS = ['input', 'output', 'cache_read', 'cache_write', 'reasoning', 'nanos']
+
 const DAY = 'toString(toDate(ts))'
+
+/** What was priced on days, by what is priced alike: sums of its conversations as lists. */
+export const DAY_PRICES_SQL = `
+  SELECT key, model, provider, how, repeating, size, toString(sum(version)) AS version,
+    groupArrayIf((conversation_id, toFloat64(events), ${SUMS.map(sum => `toFloat64(${sum})`).join(', ')}), events > 0) AS priced,
+    ${base64('arrayMap(one -> one.1, priced)')} AS ids,
+    [${['events', ...SUMS].map((_, i) => `arrayMap(one -> one.${i + 2}, priced)`).join(', ')}] AS sums
+  FROM (
+    SELECT
+      ${DAY} AS key, conversation_id, toString(model) AS model, toString(provider) AS provider, bitAnd(present, ${HOW}) AS how,
+      kind = 'agent' AND source = 'otlp' AS repeating, roundDown(greatest(input_tokens, 1) - 1, ${TIERS}) AS size,
+      sum(sign) AS events,
+      sum(sign * toInt64(input_tokens)) AS input, sum(sign * toInt64(output_tokens)) AS output,
+      sum(sign * toInt64(cache_read_tokens)) AS cache_read, sum(sign * toInt64(cache_write_tokens)) AS cache_write,
+      sum(sign * toInt64(reasoning_tokens)) AS reasoning, sum(sign * toInt64(cost_nanos)) AS nanos, ${PRICE_VERSION} AS version
+    FROM events
+    WHERE ${OURS} AND ${OF_DAYS} AND bitAnd(present, ${HOW}) > 0
+    GROUP BY key, conversation_id, model, provider, how, repeating, size
+    ${BY_ROWS}
+  )
+  GROUP BY key, model, provider, how, repeating, size`
 
 /** Conversations of days, and whom their events of a day name. */
 export const DAY_CONVERSATIONS_SQL = conversationsOf(OF_DAYS, DAY)

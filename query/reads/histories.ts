@@ -87,9 +87,9 @@ export const historiesSql = (conditions: Conditions, candidates = CANDIDATES): s
   ORDER BY key, provider, model, how, size`
 
 /** Candidates as they were found. */
-export const FOUND = 'SELECT arrayJoin({candidates:Array(UUID)})'
+const FOUND = 'SELECT arrayJoin({candidates:Array(UUID)})'
 /** Candidates that are handed back to the store; more are looked for again by each part of the statement. */
-export const CANDIDATES_MAX = 10_000
+const CANDIDATES_MAX = 10_000
 
 /**
  * Histories of users, of their conversations that meet the conditions. Candidates are found first: the engine would find them anew for

@@ -46,6 +46,7 @@ export type Projection =
   | 'latency_daily'
   | 'keys_daily'
   | 'versions'
+  | 'price_versions'
   | 'capture_versions'
   | 'by_user'
   | 'ids'

@@ -7,7 +7,7 @@ import { answeredBy, OURS } from './sql.ts'
 
 /** The bits that the aggregate keeps apart: 0008_costs.sql has the same number. */
 const { inputTokens, outputTokens, cost, costComputed, pricingInvalid } = Present
-const HOW = inputTokens | outputTokens | cost | costComputed | pricingInvalid
+export const HOW = inputTokens | outputTokens | cost | costComputed | pricingInvalid
 /** Those of them that keep buckets apart. */
 export const APART = cost | costComputed | pricingInvalid
 

@@ -3,11 +3,13 @@ import type { ConversationEvent } from '#proto/dashboard/shared.ts'
 import type { ConversationRow } from '#proto/dashboard/user-stories.ts'
 import { CONVERSATION_EVENTS, CONVERSATION_IO_MAX_BYTES } from '#proto/dashboard/user-stories.ts'
 import { eventHead, isoTime, NO_TEXTS } from '../../answers.ts'
+import { readBounds } from '../../days/bounds.ts'
+import type { Call } from '../../endpoint.ts'
 import type { Missing } from '../../missing.ts'
 import type { Reader } from '../../reader.ts'
 import { newestEvents } from '../../reads/conversation-events.ts'
 import type { ConversationBounds, ConversationFacts } from '../../reads/conversation-facts.ts'
-import { boundsOf, readFacts } from '../../reads/conversation-facts.ts'
+import { readFacts } from '../../reads/conversation-facts.ts'
 import type { ChosenConversation } from '../../reads/conversation-page.ts'
 import { readCosts } from '../../reads/costs.ts'
 import type { EventRecord } from '../../reads/events.ts'
@@ -22,7 +24,7 @@ import { readTexts } from '../../reads/texts.ts'
  * page as soon as they are known, so that what it reads is read beside the events.
  */
 export async function hydrate(
-  reader: Reader,
+  { reader, kept, organization }: Call,
   chosen: readonly ChosenConversation[],
   excludeIo: boolean,
   { orElse }: Missing,
@@ -30,7 +32,7 @@ export async function hydrate(
 ): Promise<ConversationRow[]> {
   const ids = chosen.map(conversation => conversation.conversation_id)
   const [bounds, sessions] = await Promise.all([
-    boundsOf(reader, ids),
+    readBounds(kept, reader, { organization: organization.id, conversations: ids }),
     orElse(readSessions(reader, ids), new Map<string, SessionState>()),
   ])
   if (bounds === null) return []

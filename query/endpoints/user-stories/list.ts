@@ -42,7 +42,7 @@ export async function readStories(call: Call, request: UserStoriesRequest): Prom
   let users: readonly string[] = []
   let histories: Histories = NO_HISTORIES
   const page = chosen.slice(0, request.page_size)
-  const conversations = await hydrate(call.reader, page, request.exclude_io, missing, async found => {
+  const conversations = await hydrate(call, page, request.exclude_io, missing, async found => {
     if (request.allow_limited_preview) return
     users = found
     histories = await missing.orElse(historiesOf(call, users, conditions), NO_HISTORIES)

@@ -1,0 +1,82 @@
+// Kept prices -> cost metadata of some conversations together: what the aggregate by conversation would be summed up to.
+import type { CostMetadata } from '#proto/dashboard/shared.ts'
+import { APART, costsByKey, type SummaryRecord } from '../reads/summary-costs.ts'
+import type { OrganizationDays } from './organization.ts'
+import type { Priced } from './rows.ts'
+
+/** By number of a conversation the places of the keys that it is summed under; nothing: it is not. */
+export type Owners = ReadonlyMap<number, readonly number[]>
+
+interface Sum {
+  readonly key: string
+  readonly priced: Priced
+  readonly sums: number[]
+}
+
+/** Cost metadata by key; keys without any are absent. Where model calls of a conversation say what they used, agents that may say it again don't count. */
+export function pricesOfKeys(
+  memory: OrganizationDays,
+  keys: readonly string[],
+  owners: Owners,
+): Map<string, CostMetadata[]> {
+  // Marked first, since most of what was priced is of others.
+  const wanted = new Uint8Array(memory.ids.size())
+  for (const conversation of owners.keys()) wanted[conversation] = 1
+  const priced = [...memory.days()].flatMap(memory.pricesOf)
+  for (const { repeating, conversations } of priced) {
+    if (repeating === 1) continue
+    for (const conversation of conversations) wanted[conversation] = (wanted[conversation] as number) === 0 ? 0 : 2
+  }
+  const found = new Map<string, Sum>()
+  for (const one of priced) {
+    const { conversations, repeating } = one
+    const bySumKey = new Map<number, Sum>()
+    for (let i = 0; i < conversations.length; i++) {
+      const conversation = conversations[i] as number
+      const mark = wanted[conversation] as number
+      if (mark === 0 || (repeating === 1 && mark === 2)) continue
+      for (const place of owners.get(conversation) ?? []) {
+        const sum = bySumKey.get(place) ?? sumOf(found, keys[place] as string, one)
+        bySumKey.set(place, sum)
+        one.sums.forEach((list, n) => {
+          sum.sums[n] = (sum.sums[n] as number) + (list[i] ?? 0)
+        })
+      }
+    }
+  }
+  return costsByKey([...found.values()].map(recordOf).sort(byOrder))
+}
+
+function sumOf(found: Map<string, Sum>, key: string, priced: Priced): Sum {
+  const { model, provider, how, size } = priced
+  const name = JSON.stringify([key, model, provider, how & APART, size])
+  const known = found.get(name) ?? { key, priced, sums: priced.sums.map(() => 0) }
+  found.set(name, known)
+  return known
+}
+
+function recordOf({ key, priced, sums }: Sum): SummaryRecord {
+  const { model, provider, how, size } = priced
+  const [events, input, output, cacheRead, cacheWrite, reasoning, nanos] = sums as [number, ...number[]]
+  const text = (n = 0): string => String(n)
+  return {
+    ...{
+      key,
+      model,
+      provider,
+      how: how & APART,
+      size,
+      usual_input: text(Math.floor(((input ?? 0) + events - 1) / events)),
+    },
+    ...{ input_tokens: text(input), output_tokens: text(output), cache_read_tokens: text(cacheRead) },
+    ...{ cache_write_tokens: text(cacheWrite), reasoning_tokens: text(reasoning), cost_nanos: text(nanos) },
+  } as SummaryRecord
+}
+
+const bytewise = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b))
+
+/** As the store sorts them: buckets of one key by provider, model, how the cost is known and size. */
+function byOrder(a: SummaryRecord, b: SummaryRecord): number {
+  const sizes = [a, b].map(record => (record as SummaryRecord & { size: number }).size) as [number, number]
+  return bytewise(a.provider, b.provider) || bytewise(a.model, b.model) || a.how - b.how || sizes[0] - sizes[1]
+}
