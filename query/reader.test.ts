@@ -79,6 +79,11 @@ t.test('limits go along with every query', async t => {
   }, new AbortController().signal)
   await reader.read('events', 'SELECT 1')
   t.match(settings, { readonly: '2', max_execution_time: 1, max_rows_to_read: '1000', read_overflow_mode: 'throw' })
+  t.match(settings, {
+    http_wait_end_of_query: 1,
+    http_response_buffer_size: '1048576',
+    output_format_parallel_formatting: 0,
+  })
 })
 
 t.test('every question has the limits of its class', async t => {
@@ -87,9 +92,9 @@ t.test('every question has the limits of its class', async t => {
   await reader.read('chart', 'SELECT 1')
   await reader.read('chart', 'SELECT 1', {}, settingsOfClass('export'))
   t.match(asked, [
-    { max_threads: 2, max_memory_usage: String(32 * 1024 * 1024), priority: '1' },
-    { max_threads: 8, max_memory_usage: String(64 * 1024 * 1024), priority: '1' },
-    { max_threads: 1 },
+    { max_threads: 2, max_final_threads: 1, max_memory_usage: String(32 * 1024 * 1024), priority: '1' },
+    { max_threads: 8, max_final_threads: 8, max_memory_usage: String(64 * 1024 * 1024), priority: '1' },
+    { max_threads: 1, max_final_threads: 1 },
   ])
 })
 

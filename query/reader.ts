@@ -46,6 +46,8 @@ export interface ReaderLimits {
 /** Rows and bytes of one result: above any page, below what would hurt this process. */
 const RESULT_MAX_ROWS = 200_000
 const RESULT_MAX_BYTES = 256 * 1024 * 1024
+/** An answer up to here waits for its end in the engine's memory; nearly all pages do. */
+const ANSWER_IN_MEMORY_BYTES = 1024 * 1024
 
 /**
  * The engine looks at the clock between blocks. Who waits for an answer is told of the limit when it is over, whatever the engine is busy
@@ -162,6 +164,10 @@ function settingsOf(limits: ReaderLimits): ClickHouseSettings {
     result_overflow_mode: 'throw',
     // An error after the first byte would be a 200 with a torn body; pages are small enough to wait for their end.
     http_wait_end_of_query: 1,
+    // Else the engine keeps every answer in a file until its end; larger ones go there still.
+    http_response_buffer_size: String(ANSWER_IN_MEMORY_BYTES),
+    // Two threads, four buffers and a queue for what are some kilobytes.
+    output_format_parallel_formatting: 0,
     // What minimum, maximum and count of whole parts answer is never asked: they hold rows of many organizations.
     optimize_use_implicit_projections: 0,
     // Rows of one key always lie in one partition: reversals copy every partition column.

@@ -8,6 +8,11 @@ export type QueryClass = 'lookUp' | 'page' | 'figures' | 'search' | 'export' | '
 export interface ClassLimits {
   /** Cores that work on one statement at most: a store with many must not give all of them to one. */
   readonly threads: number
+  /**
+   * Of these, how many fold signed rows (FINAL). With two the engine cuts what it reads into layers by key first, which costs more than to
+   * fold some hundred rows.
+   */
+  readonly finalThreads: number
   /** Of the memory that one statement may take. */
   readonly memory: number
   /** 1 goes first. Of a later class each block waits while anything of an earlier one runs, but no longer than YIELD_MS. */
@@ -19,19 +24,25 @@ export interface ClassLimits {
  * that a statement that takes all it may is little noticed by the dashboards of others.
  */
 export const CLASSES: Readonly<Record<QueryClass, ClassLimits>> = {
-  lookUp: { threads: 2, memory: 0.5, priority: 1 },
-  page: { threads: 4, memory: 1, priority: 1 },
-  figures: { threads: 8, memory: 1, priority: 1 },
-  search: { threads: 4, memory: 1, priority: 1 },
-  export: { threads: 1, memory: 1, priority: 1 },
-  sql: { threads: 2, memory: 1, priority: 2 },
+  lookUp: { threads: 2, finalThreads: 1, memory: 0.5, priority: 1 },
+  page: { threads: 4, finalThreads: 4, memory: 1, priority: 1 },
+  figures: { threads: 8, finalThreads: 8, memory: 1, priority: 1 },
+  search: { threads: 4, finalThreads: 4, memory: 1, priority: 1 },
+  export: { threads: 1, finalThreads: 1, memory: 1, priority: 1 },
+  sql: { threads: 2, finalThreads: 2, memory: 1, priority: 2 },
 }
 
 /** How long a block of a later class waits at most; then it is computed, so that nothing stands still. */
 export const YIELD_MS = 50
 
+/** For a SELECT that folds few rows whatever its class has. */
+export const FOLDED_BY_ONE = { max_final_threads: 1 } as const
+
 /** Cores and patience of a class as settings of a statement. */
-export const settingsOfClass = (of: QueryClass): { readonly max_threads: number; readonly priority: string } => ({
+export const settingsOfClass = (
+  of: QueryClass,
+): { readonly max_threads: number; readonly max_final_threads: number; readonly priority: string } => ({
   max_threads: CLASSES[of].threads,
+  max_final_threads: CLASSES[of].finalThreads,
   priority: String(CLASSES[of].priority),
 })

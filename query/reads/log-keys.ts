@@ -1,5 +1,6 @@
 // Keys of one page of raw logs, newest first. `events` is ordered by hour and conversation, not by time, so a page would read the
 // whole window; the counts of the 15-minute buckets say how far back it has to reach instead.
+import { FOLDED_BY_ONE } from '#store/classes.ts'
 import type { Conditions } from '../filters.ts'
 import { andAll } from '../filters.ts'
 import type { Slice } from '../page.ts'
@@ -63,13 +64,19 @@ export async function readLogKeys(
   const sql = pageSql(conditions, conversation !== undefined, slice)
   const { from, to } = window.parameters
   const page = (lower: string): Promise<EventKey[]> =>
-    reader.read<EventKey>('log_keys', sql, {
-      ...conditions.parameters,
-      ...sliceParameters(slice),
-      lower,
-      to,
-      ...(conversation === undefined ? {} : { conversation }),
-    })
+    reader.read<EventKey>(
+      'log_keys',
+      sql,
+      {
+        ...conditions.parameters,
+        ...sliceParameters(slice),
+        lower,
+        to,
+        ...(conversation === undefined ? {} : { conversation }),
+      },
+      // Without filters about as many rows are read as are wanted.
+      conditions.sql.length === 0 ? FOLDED_BY_ONE : {},
+    )
   if (conversation !== undefined) {
     const bounds = await reader.read<{ first: string }>('conversation_bounds', CONVERSATION_BOUNDS, { conversation })
     const first = bounds[0] && sqlTime(bounds[0].first)
