@@ -51,6 +51,8 @@ export const QUESTIONS = {
   day_prices: 'figures',
   day_sums: 'figures',
   day_tools: 'figures',
+  day_values: 'figures',
+  last_day: 'figures',
   distinct: 'figures',
   event_keys: 'figures',
   failure_groups: 'figures',

@@ -13,6 +13,7 @@ import type { Call } from '../endpoint.ts'
 import { readMetrics } from '../endpoints/dashboard/metrics.ts'
 import { askedTools } from '../endpoints/tools/filters.ts'
 import { readToolStats } from '../endpoints/tools/stats.ts'
+import { groupedStories } from '../endpoints/user-stories/grouped.ts'
 import { NOTHING } from '../filters.ts'
 import {
   id,
@@ -64,20 +65,39 @@ interface Answer {
   readonly metrics: CommandCenterMetrics
   readonly tools: readonly ToolStat[]
   readonly histories: Histories
+  readonly groups: unknown
 }
 
 const USERS = ['user-0', 'user-1', 'user-3', 'captured-0', 'captured-1', 'late', 'moved', 'older', 'nobody']
 
 async function answer(by: KeptDays, organization: string, body: object): Promise<Answer> {
   const reader = openReader(organization, new AbortController().signal)
-  const call = { reader, kept: by, nowMs: NOW_MS, organization: { id: organization } } as Call
+  const log = silentLog
+  const call = { reader, kept: by, nowMs: NOW_MS, organization: { id: organization }, log } as Call
   const metrics = await readMetrics(call, body as never)
   const histories = await readKeptHistories(by, reader, { organization, users: USERS })
   return {
     metrics,
     tools: await readToolStats(call, askedTools(call, body as never)),
     histories: histories ?? (await readHistories(reader, USERS, NOTHING)),
+    groups: await groupsOf(call, body),
   }
+}
+
+/** Two pages by each key, and one group of many. */
+async function groupsOf(call: Call, body: object): Promise<unknown[]> {
+  const ask = (source: string, more: object) => {
+    const by = { source, key: 'team' } as never
+    return groupedStories(call, { page: 1, page_size: 2, sort: 'newest', ...body, ...more } as never, by, NOTHING)
+  }
+  const first = await ask('conversation_metadata', {})
+  return [
+    first,
+    await ask('conversation_metadata', { cursor: first.next_cursor ?? undefined }),
+    await ask('conversation_metadata', { sort: 'oldest', page: 2 }),
+    await ask('conversation_metadata', { search_field: 'group_value', search_value: 'blue' }),
+    await ask('user_metadata', { sort: 'oldest' }),
+  ]
 }
 
 const ALL = { time_range: 'all' }
@@ -137,9 +157,14 @@ t.before(async () => {
   await insertEvents(store, [...events, ...others])
   await insertSessions(
     store,
-    [1, 2, 3, 4].map(n => ({
-      ...storedSession({ organization: ours, conversation_id: id(n), user_id: `captured-${n % 2}`, at: ago(n * 9) }),
-    })),
+    [1, 2, 3, 4].flatMap(n => {
+      const user = { organization: ours, conversation_id: id(n), user_id: `captured-${n % 2}`, at: ago(n * 9) }
+      const team = { team: ['["red", "blue", "red"]', 'red', 'blue', 'grün'][n - 1] as string }
+      return [
+        storedSession({ ...user, metadata: team, ...(n < 3 ? { user_data: { team: `t${n}` } } : {}) }),
+        storedSession({ organization: ours, conversation_id: id(n + 6), metadata: team, at: ago(n * 5) }),
+      ]
+    }),
   )
 })
 
@@ -148,7 +173,7 @@ t.test('kept days answer as rows do, whatever arrives late, moves or vanishes', 
   await same(t, 'of the other organization', [ALL], theirs)
   const again = await same(t, 'again')
   t.strictSame(readAgain(again), [], 'nothing has changed, so no day is read')
-  const others = again.filter(question => !/^(day_versions|ragged_.*)$/.test(question))
+  const others = again.filter(question => !/^(day_versions|ragged_.*|last_day)$/.test(question))
   t.strictSame(others, [], 'nor anything else but the edges')
 
   const late = storedEvent({
@@ -170,16 +195,29 @@ t.test('kept days answer as rows do, whatever arrives late, moves or vanishes', 
   await same(t, 'after events were taken back')
 
   await insertSessions(store, [
-    storedSession({ organization: ours, conversation_id: id(5), user_id: 'new', at: ago(0) }),
+    storedSession({
+      organization: ours,
+      conversation_id: id(5),
+      user_id: 'new',
+      metadata: { team: 'red' },
+      at: ago(0),
+    }),
     // Backlog: what came first is stored last, and must not win.
-    storedSession({ organization: ours, conversation_id: id(1), user_id: 'older', at: ago(40) }),
+    storedSession({
+      organization: ours,
+      conversation_id: id(1),
+      user_id: 'older',
+      metadata: { team: 'old' },
+      at: ago(40),
+    }),
   ])
-  t.strictSame(readAgain(await same(t, 'after captures', [ALL])), ['day_captures'])
+  t.strictSame(readAgain(await same(t, 'after captures', [ALL])), ['day_captures', 'day_values'])
 
   const report = storedSession({
     organization: ours,
     conversation_id: id(6),
     user_id: 'first',
+    metadata: { team: 'said before' },
     at: ago(4),
     report: 'r',
   })
@@ -189,7 +227,7 @@ t.test('kept days answer as rows do, whatever arrives late, moves or vanishes', 
     `INSERT INTO replaced_reports SELECT organization, conversation_id, origin_partition, origin_sequence, origin_frame
      FROM sessions WHERE report = 'r'`,
   )
-  t.strictSame(readAgain(await same(t, 'after it gave way to a later one')), ['day_captures'])
+  t.strictSame(readAgain(await same(t, 'after it gave way to a later one')), ['day_captures', 'day_values'])
 
   await store.command('SYSTEM START MERGES events')
   await store.command('OPTIMIZE TABLE events FINAL')

@@ -24,8 +24,8 @@ function historiesOf(memory: OrganizationDays, users: readonly string[]): Histor
     if (number !== undefined) places[number] = i + 1
   })
   const sums = users.map(() => ({ conversations: 0, events: 0 }))
-  const owners = new Map<number, readonly number[]>()
   const size = memory.ids.size()
+  const owners = new Uint32Array(size)
   for (let conversation = 0; conversation < size; conversation++) {
     const place = places[memory.userOf(conversation)] as number
     const events = place === 0 ? 0 : memory.eventsOf(conversation)
@@ -33,11 +33,11 @@ function historiesOf(memory: OrganizationDays, users: readonly string[]): Histor
     if (sum === undefined || events === 0) continue
     sum.conversations++
     sum.events += events
-    owners.set(conversation, [place - 1])
+    owners[conversation] = place
   }
   const figures = users.flatMap((user, i) => {
     const sum = sums[i]
     return sum === undefined || sum.conversations === 0 ? [] : [[user, sum] as const]
   })
-  return { figures: new Map(figures), costs: pricesOfKeys(memory, users, owners) }
+  return { figures: new Map(figures), costs: pricesOfKeys(memory, users, { first: owners, others: new Map() }) }
 }

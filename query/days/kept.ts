@@ -4,12 +4,11 @@ import { isParleyError } from '#proto/errors.ts'
 import type { Log } from '#runtime/log.ts'
 import type { Metrics } from '#runtime/metrics.ts'
 import type { OpenReader } from '../reader.ts'
-import { createOrganizationDays, type Kind, type More, type OrganizationDays, type Refresh } from './organization.ts'
+import { createOrganizationDays, type Kind, type OrganizationDays, type Refresh } from './organization.ts'
 
 const MiB = 1024 * 1024
 /** An organization that was too large is tried again after so many questions: it may have lost days. */
 const TRIED_AGAIN = 100
-const MORE: readonly More[] = ['tools', 'prices']
 /** Statements of a load between which questions have their turn. */
 const STATEMENTS_EACH = 2
 
@@ -76,14 +75,14 @@ export function createKeptDays({ maxMb, waitMs, openReader, metrics, log }: Kept
       slot.skipped.set(of, slot.ready.delete(of) ? 0 : TRIED_AGAIN)
     }
     // Who was there may fit without what came on top of it.
-    const more = MORE.filter(one => one === kind || (kind === 'figures' && slot.ready.has(one)))
+    const more = kind === 'figures' ? [...slot.ready].filter(one => one !== 'figures') : [kind]
     for (const one of more) {
       slot.days.forget(one)
       skip(one)
     }
     if (more.length > 0 && slot.days.bytes() <= maxBytes) return
     skip('figures')
-    for (const one of slot.ready) skip(one as Kind)
+    for (const one of slot.ready) skip(one)
     slot.days = createOrganizationDays()
   }
   const load = async (slot: Slot, organization: string, kind: Kind): Promise<void> => {

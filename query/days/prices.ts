@@ -4,8 +4,15 @@ import { APART, costsByKey, type SummaryRecord } from '../reads/summary-costs.ts
 import type { OrganizationDays } from './organization.ts'
 import type { Priced } from './rows.ts'
 
-/** By number of a conversation the places of the keys that it is summed under; nothing: it is not. */
-export type Owners = ReadonlyMap<number, readonly number[]>
+/** Under which keys conversations are summed. */
+export interface Owners {
+  /** By number of a conversation the place of its key, from 1 on; 0 = none. */
+  readonly first: Uint32Array
+  /** Places of conversations that have several keys, but for the first. */
+  readonly others: ReadonlyMap<number, readonly number[]>
+}
+
+const NONE: readonly number[] = []
 
 interface Sum {
   readonly key: string
@@ -19,28 +26,27 @@ export function pricesOfKeys(
   keys: readonly string[],
   owners: Owners,
 ): Map<string, CostMetadata[]> {
-  // Marked first, since most of what was priced is of others.
-  const wanted = new Uint8Array(memory.ids.size())
-  for (const conversation of owners.keys()) wanted[conversation] = 1
+  const { first, others } = owners
   const priced = [...memory.days()].flatMap(memory.pricesOf)
+  const called = new Uint8Array(first.length)
   for (const { repeating, conversations } of priced) {
     if (repeating === 1) continue
-    for (const conversation of conversations) wanted[conversation] = (wanted[conversation] as number) === 0 ? 0 : 2
+    for (let i = 0; i < conversations.length; i++) called[conversations[i] as number] = 1
   }
   const found = new Map<string, Sum>()
   for (const one of priced) {
     const { conversations, repeating } = one
-    const bySumKey = new Map<number, Sum>()
+    const byPlace = new Map<number, Sum>()
     for (let i = 0; i < conversations.length; i++) {
       const conversation = conversations[i] as number
-      const mark = wanted[conversation] as number
-      if (mark === 0 || (repeating === 1 && mark === 2)) continue
-      for (const place of owners.get(conversation) ?? []) {
-        const sum = bySumKey.get(place) ?? sumOf(found, keys[place] as string, one)
-        bySumKey.set(place, sum)
-        one.sums.forEach((list, n) => {
-          sum.sums[n] = (sum.sums[n] as number) + (list[i] ?? 0)
-        })
+      const place = first[conversation] as number
+      if (place === 0 || (repeating === 1 && called[conversation] === 1)) continue
+      for (const at of [place, ...(others.get(conversation) ?? NONE)]) {
+        const sum = byPlace.get(at) ?? sumOf(found, keys[at - 1] as string, one)
+        byPlace.set(at, sum)
+        for (let n = 0; n < one.sums.length; n++) {
+          sum.sums[n] = (sum.sums[n] as number) + ((one.sums[n] as Float64Array)[i] ?? 0)
+        }
       }
     }
   }

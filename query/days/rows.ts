@@ -15,6 +15,8 @@ export interface Pairs extends Versioned {
   /** Seconds in which the day's first and last event of each conversation stand, or some that was taken back. */
   readonly firsts: Uint32Array
   readonly lasts: Uint32Array
+  /** Nanoseconds of the day at which the last event stands that was not taken back. */
+  readonly standing: Float64Array
 }
 
 /** Pairs as the store answers them. */
@@ -25,6 +27,7 @@ export interface PairsRow extends Versioned {
   readonly counts?: readonly number[]
   readonly firsts?: readonly number[]
   readonly lasts?: readonly number[]
+  readonly standing?: readonly number[]
 }
 
 /** What a day came to, as the store answers it; counts are whole numbers below 2^53. */
@@ -113,6 +116,7 @@ export function pairsOf(ids: Ids, users: Users, row: PairsRow, more = ''): Pairs
     counts: Uint32Array.from(row.counts ?? []),
     firsts: Uint32Array.from(row.firsts ?? []),
     lasts: Uint32Array.from(row.lasts ?? []),
+    standing: Float64Array.from(row.standing ?? []),
   }
 }
 
@@ -158,8 +162,8 @@ export function toolsOf(ids: Ids, rows: readonly ToolRow[]): ToolsOfDay {
 }
 
 /** About what they take. */
-export const bytesOfPairs = ({ conversations, users, counts, firsts, lasts }: Pairs): number =>
-  conversations.byteLength + users.byteLength + counts.byteLength + firsts.byteLength + lasts.byteLength + 300
+export const bytesOfPairs = ({ conversations, counts, standing }: Pairs): number =>
+  conversations.byteLength * 2 + counts.byteLength * 3 + standing.byteLength + 300
 export const bytesOfFigures = ({ buckets }: Figures): number => buckets.length * 10 + 400
 export const bytesOfTools = ({ tools }: ToolsOfDay): number =>
   tools.reduce((sum, { conversations, buckets }) => sum + conversations.byteLength + buckets.length * 10 + 700, 200)

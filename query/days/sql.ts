@@ -2,7 +2,17 @@
 // comes with its version, summed up over the very rows that were read, so that it can never stand under the version of other rows.
 
 import { TIERS } from '../reads/costs.ts'
-import { answeredBy, BY_ROWS, CAPTURE_ORDER, hoursBetween, OURS, RAGGED_DAYS, standing } from '../reads/sql.ts'
+import { columnOf, GROUP_KEY, GROUP_VALUES, type Grouping } from '../reads/groups.ts'
+import {
+  answeredBy,
+  BY_ROWS,
+  CAPTURE_ORDER,
+  hoursBetween,
+  IN_WINDOW,
+  OURS,
+  RAGGED_DAYS,
+  standing,
+} from '../reads/sql.ts'
 import { HOW } from '../reads/summary-costs.ts'
 import { OF_TOOLS } from '../reads/tools.ts'
 
@@ -54,17 +64,27 @@ const OF_DAYS = `toDate(ts) IN {days:Array(Date)}
       AND ts >= {since:DateTime64(9, 'UTC')} AND ts < {until:DateTime64(9, 'UTC')}
       AND ${hoursBetween("{since:DateTime64(9, 'UTC')}", "{until:DateTime64(9, 'UTC')}")}`
 
+/** The last instant of a group that was not taken back: what was is looked for only where anything was. */
+const STANDING_LAST = `if(min(sign) = 1, max(ts), arrayMax(arrayMap(t ->
+            if(arraySum(arrayMap((x, s) -> if(x = t, toInt32(s), 0), groupArray(ts), groupArray(sign))) > 0, t, toDateTime64(0, 9, 'UTC')),
+            groupArray(ts))))`
+
+/** Nanoseconds of an instant since its day began. */
+const ofDay = (at: string): string => `toFloat64(toUnixTimestamp64Nano(${at}) % 86400000000000)`
+
 const conversationsOf = (rows: string, key: string): string => `
   SELECT key, version, ${PAIRS}, arrayMap(pair -> toUInt32(pair.3), pairs) AS counts,
-    arrayMap(pair -> pair.4, pairs) AS firsts, arrayMap(pair -> pair.5, pairs) AS lasts
+    arrayMap(pair -> pair.4, pairs) AS firsts, arrayMap(pair -> pair.5, pairs) AS lasts,
+    arrayMap(pair -> pair.6, pairs) AS standing
   FROM (
-    SELECT key, toString(sum(version)) AS version, groupArrayIf((conversation_id, seen, n, first, last), n > 0) AS pairs
+    SELECT key, toString(sum(version)) AS version, groupArrayIf((conversation_id, seen, n, first, last, stands), n > 0) AS pairs
     FROM (
       SELECT key, conversation_id, maxIf(user_id, of_user > 0) AS seen, sum(of_user) AS n, sum(version) AS version,
-        toUnixTimestamp(min(first_of)) AS first, toUnixTimestamp(max(last_of)) AS last
+        toUnixTimestamp(min(first_of)) AS first, toUnixTimestamp(max(last_of)) AS last,
+        ${ofDay('maxIf(standing_of, of_user > 0)')} AS stands
       FROM (
         SELECT ${key} AS key, conversation_id, user_id, sum(sign) AS of_user, ${VERSION} AS version,
-          min(ts) AS first_of, max(ts) AS last_of
+          min(ts) AS first_of, max(ts) AS last_of, ${STANDING_LAST} AS standing_of
         FROM events
         WHERE ${OURS} AND ${rows}
         GROUP BY key, conversation_id, user_id
@@ -171,4 +191,38 @@ export const DAY_CAPTURES_SQL = `
       GROUP BY key, conversation_id
     )
     GROUP BY key
+  )`
+
+/** What captures that arrived on a day say of a key, conversation by conversation: its groups as JSON; the last one of a day stands. */
+export function dayValuesSql(source: Grouping['source']): string {
+  const column = columnOf(source)
+  const key = `{${GROUP_KEY}:String}`
+  const says = `mapContains(${column}, ${key}) AND ${standing()}`
+  return `
+  SELECT key, version, ${PAIRS}
+  FROM (
+    SELECT key, toString(sum(version)) AS version, groupArrayIf((conversation_id, said), said != '') AS pairs
+    FROM (
+      SELECT toString(toDate(received_at)) AS key, conversation_id, ${CAPTURE_VERSION} AS version,
+        argMaxIf(${column}[${key}], ${CAPTURE_ORDER}, ${says}) AS raw,
+        if(countIf(${says}) = 0, '', toJSONString(${GROUP_VALUES})) AS said
+      FROM sessions
+      WHERE ${OURS} AND toDate(received_at) IN {days:Array(Date)}
+      GROUP BY key, conversation_id
+    )
+    GROUP BY key
+  )`
+}
+
+/** Who was active on the day that a window ends on, before it does. */
+export const LAST_DAY_SQL = `
+  SELECT ${base64('arrayMap(pair -> pair.1, pairs)')} AS ids, arrayMap(pair -> pair.2, pairs) AS standing
+  FROM (
+    SELECT groupArray((conversation_id, ${ofDay('last')})) AS pairs
+    FROM (
+      SELECT conversation_id, max(ts) AS last
+      FROM events FINAL
+      PREWHERE ${OURS} AND ${IN_WINDOW} AND ts >= {last_start:DateTime64(9, 'UTC')} AND toStartOfHour(ts) >= {last_start:DateTime64(9, 'UTC')}
+      GROUP BY conversation_id
+    )
   )`

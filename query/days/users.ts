@@ -1,4 +1,4 @@
-// Names of users -> numbers from 1 on; 0 is the empty name, nobody.
+// Names, of users or of groups -> numbers from 1 on; 0 is the empty name, nobody.
 
 /** A table of names. */
 export interface Users {
@@ -8,6 +8,7 @@ export interface Users {
   numbersOf(names: readonly string[]): Uint32Array
   /** The number of a name that is known; undefined: nobody has it. */
   find(name: string): number | undefined
+  nameOf(number: number): string
   /** The one whose name is larger, as the store compares: by bytes. */
   larger(a: number, b: number): number
 }
@@ -30,6 +31,7 @@ export function createUsers(): Users {
     bytes: () => chars + names.length * 80,
     numbersOf: list => Uint32Array.from(list, numberOf),
     find: name => numbers.get(name),
+    nameOf: number => names[number] ?? '',
     larger(a, b) {
       if (a === b || b === 0) return a
       if (a === 0) return b

@@ -49,22 +49,30 @@ export interface GroupUserRecord extends Tally {
 export const GROUP_KEY = 'group_key'
 const KEY = `{${GROUP_KEY}:String}`
 
+/** Column of captures that a key is looked up in. */
+export const columnOf = (source: Grouping['source']): 'user_data' | 'metadata' =>
+  source === 'user_metadata' ? 'user_data' : 'metadata'
+
+/** Groups of a conversation by what its key says, which is `raw`. */
+export const GROUP_VALUES = `if(startsWith(raw, '[') AND JSONType(raw) = 'Array',
+            arrayDistinct(arrayMap(x -> if(JSONType(x) = 'String', JSONExtractString(x), x), JSONExtractArrayRaw(raw))),
+            [raw])`
+
 /** (conversation_id, value, several, captured_user), a row for every group that a conversation is in. */
 export function groupValuesSql(source: Grouping['source']): string {
-  const column = source === 'user_metadata' ? 'user_data' : 'metadata'
+  const column = columnOf(source)
   return `
       SELECT conversation_id, captured_user, arrayJoin(group_values) AS value, length(group_values) > 1 AS several
       FROM (
         SELECT
           conversation_id, ${latest('user_id')} AS captured_user, ${latestEntry(column, KEY)} AS raw,
-          if(startsWith(raw, '[') AND JSONType(raw) = 'Array',
-            arrayDistinct(arrayMap(x -> if(JSONType(x) = 'String', JSONExtractString(x), x), JSONExtractArrayRaw(raw))),
-            [raw]) AS group_values
+          ${GROUP_VALUES} AS group_values
         FROM sessions
         WHERE ${OURS} AND conversation_id IN (
           SELECT conversation_id FROM sessions WHERE ${OURS} AND mapContains(${column}, ${KEY}))
           AND ${standing()}
         GROUP BY conversation_id
+        HAVING countIf(mapContains(${column}, ${KEY})) > 0
       )`
 }
 

@@ -8,9 +8,10 @@ import type {
 } from '#proto/dashboard/user-stories.ts'
 import { ParleyError } from '#proto/errors.ts'
 import { isoTime } from '../../answers.ts'
+import { type KeptGroups, readKeptGroups } from '../../days/groups.ts'
 import type { Call } from '../../endpoint.ts'
 import type { Conditions } from '../../filters.ts'
-import { createMissing } from '../../missing.ts'
+import { createMissing, type Missing } from '../../missing.ts'
 import { pageOf, sliceOf } from '../../page.ts'
 import { positionOf } from '../../reads/conversation-page.ts'
 import type { Grouping, GroupRecord, GroupUserRecord } from '../../reads/groups.ts'
@@ -65,10 +66,8 @@ export async function groupedStories(
   switch (group_level) {
     case undefined:
     case 'groups': {
-      const rows = await readGroups(call.reader, grouping)
+      const { rows, costs } = await groupsOf(call, grouping, page_size, missing)
       const shown = rows.slice(0, page_size)
-      const values = shown.map(row => row.value)
-      const costs = await missing.orElse(costsOf(call, grouping, 'value', values), new Map<string, CostMetadata[]>())
       const groups = shown.map(row => ({ ...groupSummary(row), cost_metadata: costs.get(row.value) ?? [] }))
       const paging = pageOf(request, rows, row => ({ at: row.last_at, id: row.value }))
       return { ...common, groups, overlapping: overlaps(rows), ...paging, partial_data: missing.any() }
@@ -98,6 +97,18 @@ export async function groupedStories(
       group_level satisfies never
       throw new ParleyError('BUG', `group level ${String(group_level)}`)
   }
+}
+
+/** From kept days where there are no conditions; else from the store. Figures must be there, costs may be missing. */
+async function groupsOf(call: Call, grouping: Grouping, pageSize: number, missing: Missing): Promise<KeptGroups> {
+  const { reader, kept, organization } = call
+  if (grouping.conditions.sql.length === 0) {
+    const groups = await readKeptGroups(kept, reader, { organization: organization.id, grouping, pageSize })
+    if (groups !== null) return groups
+  }
+  const rows = await readGroups(reader, grouping)
+  const values = rows.slice(0, pageSize).map(row => row.value)
+  return { rows, costs: await missing.orElse(costsOf(call, grouping, 'value', values), new Map()) }
 }
 
 async function costsOf(
