@@ -216,24 +216,42 @@ export async function publish(bench: Bench, envelope: Uint8Array, partition = 0)
  * of them while that is another number.
  */
 export async function countsOf(store: Store, waitingFor?: number): Promise<Record<string, number>> {
-  const one = async (name: string, sql: string): Promise<[string, number]> => {
-    const rows = await store.read<{ n: string }>(sql)
-    return [name, Number(rows[0]?.n ?? 0)]
-  }
-  // Read from the projection itself, so that it is not the table that answers.
-  const projected = (name: string): Promise<[string, number]> =>
-    one(name, `SELECT sumMerge(\`sum(sign)\`) AS n FROM mergeTreeProjection(currentDatabase(), 'events', '${name}')`)
-  const [, raw] = await one('raw', 'SELECT sum(sign) AS n FROM events SETTINGS optimize_use_projections = 0')
+  const { raw = Number.NaN } = await numbersOf(store, { raw: 'SELECT sum(sign) AS n FROM events' })
   if (waitingFor !== undefined && raw !== waitingFor) return { raw }
   await buildProjections(store, 'events')
-  const others = await Promise.all([
-    one('distinct', 'SELECT uniqExact(event_id) AS n FROM events SETTINGS optimize_use_projections = 0'),
-    one('texts', 'SELECT count() AS n FROM texts SETTINGS optimize_use_projections = 0'),
-    one('texts distinct', 'SELECT uniqExact(event_id) AS n FROM texts'),
-    one('ids', "SELECT sum(sign) AS n FROM mergeTreeProjection(currentDatabase(), 'events', 'ids')"),
-    ...['metrics_15m', 'metrics_daily', 'names_daily', 'conversations_daily', 'bounds', 'users'].map(projected),
-  ])
-  return { raw, ...Object.fromEntries(others) }
+  const others = await numbersOf(store, {
+    distinct: 'SELECT uniqExact(event_id) AS n FROM events',
+    texts: 'SELECT count() AS n FROM texts',
+    'texts distinct': 'SELECT uniqExact(event_id) AS n FROM texts',
+    ...projected(['ids', 'metrics_15m', 'metrics_daily', 'names_daily', 'conversations_daily', 'bounds', 'users']),
+  })
+  return { raw, ...others }
+}
+
+/** What says how many events each projection of `events` counts: from itself, so that it is not the table that answers. */
+export function projected(names: readonly string[]): Record<string, string> {
+  const counted = (name: string): string => (name === 'ids' ? 'sum(sign)' : 'sumMerge(`sum(sign)`)')
+  return Object.fromEntries(
+    names.map(name => [
+      name,
+      `SELECT ${counted(name)} AS n FROM mergeTreeProjection(currentDatabase(), 'events', '${name}')`,
+    ]),
+  )
+}
+
+/** One number `n` of each of these selects, without projections that they do not name: one statement, which costs more than what it counts. */
+export async function numbersOf(
+  store: Store,
+  selects: Readonly<Record<string, string>>,
+): Promise<Record<string, number>> {
+  const each = Object.entries(selects).map(
+    ([name, select]) => `SELECT '${name}' AS name, toInt64(n) AS n FROM (${select})`,
+  )
+  const rows = await store.read<{ name: string; n: string }>(
+    `${each.join(' UNION ALL ')} SETTINGS optimize_use_projections = 0`,
+  )
+  const found = new Map(rows.map(({ name, n }) => [name, Number(n)]))
+  return Object.fromEntries(Object.keys(selects).map(name => [name, found.get(name) ?? Number.NaN]))
 }
 
 /** The store, whose inserts of events wait for `gate` first. */

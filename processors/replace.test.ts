@@ -6,7 +6,18 @@ import type { Store } from '#store/client.ts'
 import { getReplay, requestReplay } from '#streams/replay.ts'
 import { eventually } from '#test/rig.ts'
 import type { Bench, Fault } from './fixture.ts'
-import { createBench, envelopeOf, faultsOf, organization, own, poolOf, publish, someEvents } from './fixture.ts'
+import {
+  createBench,
+  envelopeOf,
+  faultsOf,
+  numbersOf,
+  organization,
+  own,
+  poolOf,
+  projected,
+  publish,
+  someEvents,
+} from './fixture.ts'
 import type { Cursor } from './protocol.ts'
 
 const pool = poolOf(t)
@@ -46,32 +57,20 @@ function reportOf(id: string, { exchanges, cost, summary, earlierMs = 0 }: Said)
 }
 
 const PROJECTIONS = ['ids', 'metrics_15m', 'metrics_daily', 'names_daily', 'conversations_daily', 'bounds', 'users']
-const summed = (projection: string): string => (projection === 'ids' ? 'sum(sign)' : 'sumMerge(`sum(sign)`)')
-
 /** Everything that shows how often a call counts, and with what. */
-async function shownOf(store: Store): Promise<Record<string, number>> {
-  const one = async (name: string, sql: string): Promise<[string, number]> => {
-    const rows = await store.read<{ n: string }>(sql)
-    return [name, Number(rows[0]?.n ?? 0)]
-  }
-  return Object.fromEntries(
-    await Promise.all([
-      one('rows', 'SELECT sum(sign) AS n FROM events SETTINGS optimize_use_projections = 0'),
-      one('folded', 'SELECT count() AS n FROM events FINAL'),
-      ...PROJECTIONS.map(name =>
-        one(name, `SELECT ${summed(name)} AS n FROM mergeTreeProjection(currentDatabase(), 'events', '${name}')`),
-      ),
-      // Each event's preview is the beginning of the text that a read takes for it.
-      one(
-        'texts',
-        `SELECT countIf(input_preview = substring(input, 1, 200) AND input_bytes = length(input)) AS n FROM (SELECT * FROM events FINAL) AS e
-         INNER JOIN (
-           SELECT organization, event_id, argMax(input, (origin_sequence, origin_frame, origin_generation)) AS input FROM texts
-           GROUP BY organization, event_id) AS x
-         ON e.organization = x.organization AND e.event_id = x.event_id`,
-      ),
-    ]),
-  )
+function shownOf(store: Store): Promise<Record<string, number>> {
+  return numbersOf(store, {
+    rows: 'SELECT sum(sign) AS n FROM events',
+    folded: 'SELECT count() AS n FROM events FINAL',
+    ...projected(PROJECTIONS),
+    // Each event's preview is the beginning of the text that a read takes for it.
+    texts: `SELECT countIf(input_preview = substring(input, 1, 200) AND input_bytes = length(input)) AS n
+      FROM (SELECT * FROM events FINAL) AS e
+      INNER JOIN (
+        SELECT organization, event_id, argMax(input, (origin_sequence, origin_frame, origin_generation)) AS input FROM texts
+        GROUP BY organization, event_id) AS x
+      ON e.organization = x.organization AND e.event_id = x.event_id`,
+  })
 }
 
 async function costOf(store: Store): Promise<[number, number]> {

@@ -20,7 +20,7 @@ import { jsonOf, oddJson } from './fixture-json.ts'
 import { withRecords } from './fixture-records.ts'
 import { A, ATTRIBUTE_INTS, Kind, S, SPAN_INTS, SpanTable } from './spans.ts'
 
-const CASES = Number(process.argv[2] ?? scaled({ sample: 100, full: 400 }))
+const CASES = Number(process.argv[2] ?? scaled({ sample: 60, full: 400 }))
 const SEED = Number(process.argv[3] ?? 0)
 
 const readings = createReadings(
