@@ -30,7 +30,7 @@ t.test(
   { timeout: 1_200_000 },
   async t => {
     const [nats, clickhouse] = await Promise.all([startNats(t), startClickHouse(t)])
-    const { store, database } = await freshDatabase(t, clickhouse.url)
+    const { store, database } = await freshDatabase(t, clickhouse.url, { copied: true })
     const nc = await connectNats(t, nats.url, { hasty: true })
     await applyStreams(nc, testLimits)
     const env = {

@@ -26,7 +26,7 @@ const addressOf = (node: TestPart): string => `http://127.0.0.1:${String(node.ab
 
 t.test('a node without a store says that it is not ready, answers what needs none, and recovers', async t => {
   const clickhouse = await startClickHouse(t)
-  const db = await freshDatabase(t, clickhouse.url)
+  const db = await freshDatabase(t, clickhouse.url, { copied: true })
   const node = await startPart(t, 'query/main.ts', environment(db.url, db.database))
   const get = async (path: string) => {
     const response = await fetch(addressOf(node) + path, { headers: { 'x-api-key': tenant.apiKey } })

@@ -100,6 +100,13 @@ async function endsFirst(system: KillSystem, load: SentLoad, end: Promise<unknow
 
 const sum = (counts: Readonly<Record<string, number>>): number => Object.values(counts).reduce((a, b) => a + b, 0)
 
+let started: Promise<KillSystem> | undefined
+/** One system for both halves: each of its loads is of an organization of its own, and a processor lives no longer than its half. */
+function killSystem(): Promise<KillSystem> {
+  started ??= startKillSystem(t)
+  return started
+}
+
 t.setTimeout(2 * TIMEOUT_MS)
 t.comment(`seed ${options.seed}`)
 
@@ -134,7 +141,7 @@ t.test('the comparison sees what is lost, doubled and strange, and asks the proj
 t.test('the engine is killed before each call that changes a file of an INSERT', { timeout: TIMEOUT_MS }, async t => {
   const traces = await tempDir(t)
   const why = await whyNoTrace(join(traces, 'probe'))
-  const system = await startKillSystem(t)
+  const system = await killSystem()
   const processor = startWired(t, system.env)
   await processor.ready
   await system.settled(await system.send())
@@ -209,7 +216,7 @@ interface Life {
 }
 
 t.test('a processor is killed around each thing that it sends or is answered', { timeout: TIMEOUT_MS }, async t => {
-  const system = await startKillSystem(t)
+  const system = await killSystem()
   const lives = await liveThrough(t, system)
   for (const [name, what] of [
     ...['cursor', 'window query'].map(what => ['start', what] as const),

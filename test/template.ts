@@ -11,14 +11,20 @@ export const WALLED: readonly string[] = Array.from({ length: 24 }, (_, i) => `p
 /** What is changed of a setting, where inserts of events are to have their projections from the first one on. */
 const [ROWS_ALONE, AGGREGATED] = [0, 1].map(built => `materialize_projections_on_insert = ${built}`) as [string, string]
 
-/**
- * Makes a database like the template, its record of migrations included. `aggregated`: as if `aggregateInserts` of folding.ts had been
- * asked of it, which costs as much as the whole copy.
- */
-export async function copyTemplate(url: string, database: string, how: { aggregated?: boolean } = {}): Promise<void> {
+/** How a copy is made. */
+interface Copying {
+  /** As if `aggregateInserts` of folding.ts had been asked of it, which costs as much as the whole copy. */
+  readonly aggregated?: boolean
+  /** The engine that has the template, where it is another one. */
+  readonly from?: string
+}
+
+/** Makes a database like the template, its record of migrations included. */
+export async function copyTemplate(url: string, database: string, how: Copying = {}): Promise<void> {
   const store = createStore({ url, database: 'default', application: 'test' })
+  const template = createStore({ url: how.from ?? url, database: 'default', application: 'test' })
   try {
-    const tables = await store.read<{ name: string; sql: string; view: number }>(
+    const tables = await template.read<{ name: string; sql: string; view: number }>(
       `SELECT name, create_table_query AS sql, engine LIKE '%View' AS view FROM system.tables WHERE database = {template:String} ORDER BY name`,
       { parameters: { template: TEMPLATE } },
     )
@@ -32,8 +38,9 @@ export async function copyTemplate(url: string, database: string, how: { aggrega
     }
     await Promise.all(tables.filter(({ view }) => !view).map(create))
     await Promise.all(tables.filter(({ view }) => view).map(create))
-    await store.command(`INSERT INTO ${database}.migrations SELECT * FROM ${TEMPLATE}.migrations`)
+    const values = await template.read(`SELECT name, checksum FROM ${TEMPLATE}.migrations`)
+    await store.client.insert({ table: `${database}.migrations`, values, format: 'JSONEachRow' })
   } finally {
-    await store.close()
+    await Promise.all([store.close(), template.close()])
   }
 }

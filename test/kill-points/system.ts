@@ -48,7 +48,7 @@ export interface KillSystem {
 /** Starts NATS and ClickHouse for one partition. */
 export async function startKillSystem(t: Teardown): Promise<KillSystem> {
   const [nats, clickhouse] = await Promise.all([startNats(t), startClickHouse(t)])
-  const { store, database } = await freshDatabase(t, clickhouse.url)
+  const { store, database } = await freshDatabase(t, clickhouse.url, { copied: true })
   const nc = await connectNats(t, nats.url)
   const { buckets } = await applyStreams(nc, { ...testLimits, partitions: 1 })
   const js = jetstream(nc)
