@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type ClickHouseEngine, startClickHouse } from '#local/clickhouse.ts'
 import { migrate } from '#store/migrate.ts'
-import { UNCOMPILED } from './engines.ts'
+import { FOR_FEW_ROWS } from './engines.ts'
 import { TEMPLATE, WALLED } from './template.ts'
 
 /** Longer than the gap between two test files, short enough to leave nothing behind. */
@@ -52,7 +52,7 @@ await listen(path).catch(async () => {
 })
 const dir = await mkdtemp(join(tmpdir(), 'parley-test-clickhouse-'))
 started(
-  startClickHouse({ dir, databases: WALLED, settings: UNCOMPILED, startTimeoutMs: 250_000 }).then(async running => {
+  startClickHouse({ dir, databases: WALLED, settings: FOR_FEW_ROWS, startTimeoutMs: 250_000 }).then(async running => {
     await migrate({ url: running.url, database: TEMPLATE, application: 'test' })
     return running
   }),

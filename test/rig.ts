@@ -23,7 +23,7 @@ import { viewsDatabase } from '#store/wall/tables.ts'
 import type { Buckets, StreamLimits } from '#streams/apply.ts'
 import { applyStreams } from '#streams/apply.ts'
 import { connect } from '#streams/connect.ts'
-import { sharedClickHouse, UNCOMPILED } from './engines.ts'
+import { FOR_FEW_ROWS, sharedClickHouse } from './engines.ts'
 import { aggregateInserts } from './folding.ts'
 import { copyTemplate, WALLED } from './template.ts'
 
@@ -83,7 +83,7 @@ export function startNats(t: Teardown): Promise<TestEngine> {
  * A ClickHouse of this test's own, for tests that kill it; others share one through `freshDatabase`. What is measured gives
  * `settings` of `{}`, which are those that users have.
  */
-export function startClickHouse(t: Teardown, settings: Record<string, number> = UNCOMPILED): Promise<TestEngine> {
+export function startClickHouse(t: Teardown, settings: Record<string, number> = FOR_FEW_ROWS): Promise<TestEngine> {
   return testEngine(t, fixed => startClickHouseEngine({ ...fixed, settings, startTimeoutMs: START_MS }))
 }
 

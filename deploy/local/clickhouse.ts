@@ -25,6 +25,9 @@ const LOG_MAX_BYTES = 8 * 1024 * 1024
  */
 const MERGE_NICE = 5
 
+/** Of every user: what is asked for over HTTP is small, and its text is not worth threads of its own. */
+const SMALL_ANSWERS = { output_format_parallel_formatting: 0 } as const
+
 /** What the engine needs. */
 export interface ClickHouseOptions {
   /** Folder of the configuration, the data and the logs; made when missing. One process at a time may own it. */
@@ -56,7 +59,8 @@ export interface ClickHouseEngine extends Engine {
  * @throws ParleyError RUN_ENGINE_FAILED with the last lines of its log when it ends early or does not answer in time.
  */
 export async function startClickHouse(options: ClickHouseOptions): Promise<ClickHouseEngine> {
-  const { dir, databases = [], settings = {} } = options
+  const { dir, databases = [] } = options
+  const settings = { ...SMALL_ANSWERS, ...options.settings }
   const port = options.port || (await freePort())
   const password = options.password ?? randomBytes(24).toString('hex')
   const logFile = join(dir, 'clickhouse.log')

@@ -10,7 +10,7 @@ import { conversationIdOf, shardOf, uuidBytes } from '#proto/ids.ts'
 import { createStore } from '#store/client.ts'
 import { openSessionLookup, sessionKeyText } from '#store/session-lookup.ts'
 import { applyStreams, openBuckets } from '#streams/apply.ts'
-import { UNCOMPILED } from '#test/engines.ts'
+import { FOR_FEW_ROWS } from '#test/engines.ts'
 import { post } from '#test/http.ts'
 import { call } from '#test/kill-points/load.ts'
 import { connectNats, createTenant, eventually, nodeEnv, startNats, startPart, tempDir, testLimits } from '#test/rig.ts'
@@ -27,7 +27,7 @@ const file = (path: string): string => fileURLToPath(new URL(`../../${path}`, im
 async function startShard() {
   const engine = await startClickHouse({
     ...{ dir: await tempDir(t), password: randomBytes(16).toString('hex'), databases: [DATABASE] },
-    ...{ settings: UNCOMPILED, startTimeoutMs: 120_000 },
+    ...{ settings: FOR_FEW_ROWS, startTimeoutMs: 120_000 },
   })
   t.teardown(async () => {
     engine.kill('SIGKILL')

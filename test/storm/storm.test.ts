@@ -2,7 +2,7 @@
 // rows, aggregates, block records and answers. The counting itself is tried before: an oracle that sees nothing proves nothing.
 import { createServer } from 'node:net'
 import t from 'tap'
-import { UNCOMPILED } from '#test/engines.ts'
+import { FOR_FEW_ROWS } from '#test/engines.ts'
 import { tempDir } from '#test/rig.ts'
 import { scaled } from '#test/scale.ts'
 import { createClient } from './http.ts'
@@ -138,7 +138,7 @@ t.test('a short storm', async t => {
     PARLEY_STOP_MS: '60000',
     PARLEY_LOG_LEVEL: 'warn',
   }
-  const target = await startParley({ dir, tag: SEED, disks: false, say, env, settings: UNCOMPILED })
+  const target = await startParley({ dir, tag: SEED, disks: false, say, env, settings: FOR_FEW_ROWS })
   t.teardown(() => target.stop(false))
   const result = await runStorm(target, { ...options, targets: ['parley'], keep: false, disks: false, shards: 1 }, say)
   const { text, verdict } = report(result)
