@@ -13,6 +13,7 @@ import { ingestMemory } from './cases/ingest-memory.ts'
 import { kills } from './cases/kills.ts'
 import { late } from './cases/late.ts'
 import { moves } from './cases/moves.ts'
+import { planning } from './cases/planning.ts'
 import { processing } from './cases/process.ts'
 import { query } from './cases/query.ts'
 import { queryFuzz } from './cases/query-fuzz.ts'
@@ -58,6 +59,11 @@ const cases: Readonly<Record<string, { about: string; run: (args: readonly strin
     about:
       'rows of a large tenant go home: how long, and where it goes; --traces (20000), --spans (11), --home (4000000)',
     run: moves,
+  },
+  planning: {
+    about:
+      'what reads of the dashboard cost over a few rows, under other settings in turn; --rounds (9), --variant "name: setting = value, …"',
+    run: planning,
   },
   process: {
     about: 'from bytes to rows: parley, the ordinary design, the engine alone; --rounds (5), --only <pattern>',
