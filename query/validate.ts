@@ -62,9 +62,19 @@ function describe(schema: TSchema, error: ErrorLike): Fault {
       return { field, expected: `must be one of ${allowed.join(', ')}` }
     }
     case 'anyOf':
-      return { field, expected: `must be ${expectedAt(schema, error.schemaPath)}` }
+      return { field, expected: `must be ${wordsAt(schema, error.schemaPath) ?? 'of another type'}` }
     case 'format':
-      return { field, expected: `must be a ${error.params.format}` }
+      return {
+        field,
+        expected: `must be ${error.params.format === 'email' ? 'an e-mail address' : `a ${error.params.format}`}`,
+      }
+    case 'pattern': {
+      // People read the schema's words; the pattern itself is for programs.
+      const words = wordsAt(schema, error.schemaPath)
+      return { field, expected: words === undefined ? error.message : `must be ${words}` }
+    }
+    case 'minLength':
+      return { field, expected: error.params.limit === 1 ? 'must not be empty' : error.message }
     case 'type':
       return { field, expected: `must be of type ${String(error.params.type)}` }
     default:
@@ -77,10 +87,9 @@ function dotted(pointer: string): string {
   return pointer.slice(1).replaceAll('/', '.').replaceAll('~1', '/').replaceAll('~0', '~')
 }
 
-/** The words that a schema carries for its choice of types. */
-function expectedAt(schema: TSchema, path: string): string {
+/** The words that a schema carries for what it takes. */
+function wordsAt(schema: TSchema, path: string): string | undefined {
   let at: unknown = schema
-  for (const part of path.split('/').slice(1)) at = (at as Record<string, unknown>)[part]
-  const { expected } = at as { expected?: string }
-  return expected ?? 'of another type'
+  for (const part of path.split('/').slice(1)) at = (at as Record<string, unknown> | undefined)?.[part]
+  return (at as { expected?: string } | undefined)?.expected
 }

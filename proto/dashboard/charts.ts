@@ -29,7 +29,7 @@ const GroupBy = Type.String({
 export const CHARTS_MAX = 50
 
 const ChartType = Type.Enum(['line', 'bar', 'area', 'pie', 'number', 'table'])
-const Title = Type.String({ minLength: 1, maxLength: 200, pattern: '\\S' })
+const Title = Type.String({ minLength: 1, maxLength: 200, pattern: '\\S', expected: 'more than blanks' })
 const Filters = Type.Object(filterFields)
 
 export const ChartConfig = Type.Object({

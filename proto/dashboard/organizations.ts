@@ -3,7 +3,7 @@ import type { Static } from 'typebox'
 import Type from 'typebox'
 import { DateTime, Nullable, Uuid } from '#proto/dashboard/shared.ts'
 
-const Name = Type.String({ minLength: 1, maxLength: 200, pattern: '\\S' })
+const Name = Type.String({ minLength: 1, maxLength: 200, pattern: '\\S', expected: 'more than blanks' })
 /** An address; a sender finds out whether it exists. */
 export const Email = Type.String({ format: 'email', maxLength: 254 })
 const RoleName = Type.Enum(['viewer', 'member', 'admin', 'owner'])

@@ -35,6 +35,7 @@ export const PageNumber = Type.Integer({ minimum: 1, maximum: 2_147_483_647, def
 /** A date or time of ISO 8601; without an offset it is local to `timezone`. */
 export const IsoTime = Type.String({
   pattern: '^\\d{4}-\\d\\d-\\d\\d(T\\d\\d:\\d\\d(:\\d\\d(\\.\\d{1,9})?)?(Z|[+-]\\d\\d:\\d\\d)?)?$',
+  expected: 'a date or time of ISO 8601, such as 2026-11-20 or 2026-11-20T16:00:00Z',
 })
 
 /** A window: rolling by `time_range`, or fixed from `from` (inclusive) to `to` (exclusive). */

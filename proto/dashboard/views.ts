@@ -7,7 +7,7 @@ import { DateTime, filterFields, Uuid } from '#proto/dashboard/shared.ts'
 export const VIEWS_MAX = 100
 export const VIEW_FILTERS_MAX_BYTES = 4096
 
-const Name = Type.String({ minLength: 1, maxLength: 120, pattern: '\\S' })
+const Name = Type.String({ minLength: 1, maxLength: 120, pattern: '\\S', expected: 'more than blanks' })
 /** Whose filters they are: pages name themselves. */
 const Page = Type.String({ pattern: '^[a-z0-9][a-z0-9/_-]{0,63}$' })
 /** The base filters are checked; what else a page filters by is its own and stays as it is. */
