@@ -108,11 +108,17 @@ const HAS_OFFSET = /(Z|[+-]\d\d:\d\d)$/
 function instantOf(field: string, text: string, timezone: string): number {
   const whole = text.length === 10 ? `${text}T00:00` : text
   const ms = Date.parse(HAS_OFFSET.test(whole) ? whole : `${whole}Z`)
-  // Beyond the store's hours nothing can be.
-  if (Number.isNaN(ms) || ms < 0 || ms > OPEN_END_MS) {
+  // Beyond the store's hours nothing can be; days that a month does not have are rolled over by the parser, not refused.
+  if (Number.isNaN(ms) || ms < 0 || ms > OPEN_END_MS || !isDay(whole.slice(0, 10))) {
     throw new ParleyError('REQ_BODY_INVALID', `${field} must be a date or time between 1970 and 2105`, { field })
   }
   return HAS_OFFSET.test(whole) ? ms : ms - offsetMs(ms - offsetMs(ms, timezone), timezone)
+}
+
+/** Whether the calendar has a day (YYYY-MM-DD). */
+function isDay(day: string): boolean {
+  const ms = Date.parse(day)
+  return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(day)
 }
 
 /** What the clocks of a time zone are ahead of UTC at an instant. */

@@ -79,7 +79,11 @@ t.test('from and to fix the window; from belongs to it, to does not', async t =>
   }
   await refused({ from: '2026-06-14', to: '2026-06-14' }, 'to')
   await refused({ from: 'yesterday' }, 'from')
+  const said = (await post('raw-logs', { from: 'yesterday' })).body.error
+  t.match(said, /from must be a date or time of ISO 8601, such as/, 'in words, not as a pattern')
   await refused({ from: '2026-13-01' }, 'from')
+  await refused({ from: '2026-02-29' }, 'from')
+  await refused({ to: '2026-06-31T12:00:00+02:00' }, 'to')
   await refused({ to: '2300-01-01' }, 'to')
   await refused({ timezone: 'Mars/Base' }, 'timezone')
 })
