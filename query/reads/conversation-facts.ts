@@ -21,7 +21,7 @@ export interface ConversationFacts {
   /** Whole nanoseconds; null when no event has a latency. */
   readonly average_ns: number | null
   readonly agent_names: readonly string[]
-  /** Beginnings of its first input and its last output; null when none was captured. */
+  /** Beginnings of its first input and its last output, of turns where they have some; null when none was captured. */
   readonly first_input: string | null
   readonly last_output: string | null
 }
@@ -51,10 +51,14 @@ export const BOUNDS_SQL = `
   )
   HAVING count() > 0`
 
-/** The first or last of a text that some events have. */
+/** What a conversation is about stands in its turns: a tool begins after the turn that calls it, and would be its last word else. */
+const SPEAKS = "multiIf(kind = 'agent', 2, kind = 'llm', 1, 0)"
+
+/** The first or last of a text that some events have: of turns, else of model calls, else of whatever has one. */
 function captured(pick: 'argMinIf' | 'argMaxIf', column: string, bit: number): string {
   const has = `bitAnd(present, ${bit}) > 0`
-  return `if(countIf(${has}) = 0, NULL, ${pick}(${column}, (ts, toString(event_id)), ${has}))`
+  const rank = pick === 'argMaxIf' ? SPEAKS : `2 - ${SPEAKS}`
+  return `if(countIf(${has}) = 0, NULL, ${pick}(${column}, (${rank}, ts, toString(event_id)), ${has}))`
 }
 
 export const FACTS_SQL = `

@@ -121,6 +121,30 @@ t.test('a row tells figures, merged traits and the newest events', async t => {
   t.equal(events[1].input_truncated, true)
 })
 
+t.test('a conversation is previewed by its turns, by tools only where nothing else speaks', async t => {
+  const TALK = id(991)
+  const BARE = id(992)
+  const at = (second: number): string => new Date(NOW_MS - 50 * 86_400_000 + second * 1000).toISOString()
+  const ran = { kind: 'tool', name: 'quiet' } as const
+  const of = { organization: a.organization, user_id: 'talker', name: 'talk' }
+  const talk = { ...of, conversation_id: TALK }
+  const said = { input: 'messages of a model call', output: 'its answer' }
+  await insertEvents(db.store, [
+    storedEvent({ ...talk, ...ran, event_id: id(981), at: at(0), input: '{"user":7}', output: '{"name":"Ada"}' }),
+    storedEvent({ ...talk, event_id: id(982), at: at(1), input: 'Are you open?', output: 'Until six.' }),
+    storedEvent({ ...talk, kind: 'llm', event_id: id(983), at: at(2), ...said }),
+    storedEvent({ ...talk, ...ran, event_id: id(984), at: at(3), input: '{"day":1}', output: '9-18' }),
+    storedEvent({ ...of, ...ran, conversation_id: BARE, event_id: id(985), at: at(4), input: '{"n":1}', output: '1' }),
+    storedEvent({ ...of, ...ran, conversation_id: BARE, event_id: id(986), at: at(5), input: '{"n":2}', output: '2' }),
+  ])
+  const search = { search_field: 'user_id', search_value: 'talker' }
+  const { conversations } = (await post('user-stories', { time_range: 'all', exclude_io: true, ...search })).body
+  t.match(conversations, [
+    { conversation_id: BARE, preview: { first_input: '{"n":1}', last_output: '2' } },
+    { conversation_id: TALK, preview: { first_input: 'Are you open?', last_output: 'Until six.' } },
+  ])
+})
+
 t.test('exclude_io leaves the texts out altogether', async t => {
   const { conversations } = (await post('user-stories', { time_range: '1h', exclude_io: true })).body
   for (const event of conversations[0].events) {
