@@ -33,6 +33,16 @@ const sdk = {
   retries: false,
 } as const
 
+const collector = {
+  kind: 'ingest',
+  name: 'traces',
+  protocol: 'otlp',
+  organizationHeader: 'x-service-org-id',
+  authCodes: credentialCodes,
+  surface: traces,
+  retries: true,
+} as const
+
 /** Path -> route. */
 export const routes: ReadonlyMap<string, Route> = new Map<string, Route>([
   ['/healthz', { kind: 'health', name: 'healthz', protocol: 'rest' }],
@@ -40,18 +50,9 @@ export const routes: ReadonlyMap<string, Route> = new Map<string, Route>([
   ['/api/v1/capture-session', { ...sdk, name: 'capture-session', surface: captureSession }],
   ['/api/v1/capture-event', { ...sdk, name: 'capture-event', surface: captureEvent }],
   ['/api/voice/v1/webhooks/voice-platform', { ...sdk, name: 'voice', surface: voiceReport, authCodes: voiceCodes }],
-  [
-    '/v1/traces',
-    {
-      kind: 'ingest',
-      name: 'traces',
-      protocol: 'otlp',
-      organizationHeader: 'x-service-org-id',
-      authCodes: credentialCodes,
-      surface: traces,
-      retries: true,
-    },
-  ],
+  ['/v1/traces', collector],
+  // Where the exporter of one framework's own SDK goes, below whatever host it is given.
+  ['/api/public/otel/v1/traces', collector],
   ['/v1/metrics', { kind: 'signal', name: 'metrics', protocol: 'otlp' }],
   ['/v1/logs', { kind: 'signal', name: 'logs', protocol: 'otlp' }],
 ])

@@ -30,7 +30,7 @@ export function otlpStatuses(parent: Pick<typeof t, 'test'>, { system, baseUrl, 
   void parent.test('OTLP JSON: 200, partial success, and errors as google.rpc.Status', async t => {
     const url = `${otelUrl}/v1/traces`
     const trace = () => randomBytes(16).toString('hex')
-    for (const path of ['/v1/traces', '//v1/traces', '/v1/traces/']) {
+    for (const path of ['/v1/traces', '//v1/traces', '/v1/traces/', '/api/public/otel/v1/traces']) {
       const answer = await send(`${otelUrl}${path}`, exportOf(span(trace())), collector)
       t.equal(answer.status, 200)
       t.strictSame(answer.body, {})
