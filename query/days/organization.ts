@@ -79,13 +79,7 @@ export function createOrganizationDays(): OrganizationDays {
   const ids = createIds()
   const users = createUsers()
   const people = createPeople(users)
-  const days = {
-    events: new Map<string, held.Pairs>(),
-    captures: new Map<string, held.Pairs>(),
-    figures: new Map<string, held.Figures>(),
-    tools: new Map<string, held.ToolsOfDay>(),
-    prices: new Map<string, held.PricesOfDay>(),
-  }
+  const days = noDays()
   const columns = createColumns(ids)
   const shelves = shelvesOf(days, ids, users)
   let unsettled = true
@@ -142,6 +136,11 @@ export function createOrganizationDays(): OrganizationDays {
     bytes,
   }
 }
+
+const noDays = (): Days => ({
+  ...{ events: new Map(), captures: new Map(), figures: new Map() },
+  ...{ tools: new Map(), prices: new Map() },
+})
 
 function bytesOfDays({ events, captures, figures, tools, prices }: Days): number {
   const sum = <T>(kept: ReadonlyMap<string, T>, bytesOf: (value: T) => number): number =>
