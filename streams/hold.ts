@@ -8,7 +8,7 @@ import { HOLD_REPEAT_MS, HOLD_SUBJECT, type HoldAnswer, type HoldWish } from '#p
 import { cursorKeyOf, leaseKeyOf } from '#proto/streams.ts'
 import { openBuckets } from './apply.ts'
 import { readLayout } from './layout.ts'
-import { takeTurn } from './turn.ts'
+import { type Turn, takeTurn } from './turn.ts'
 
 /** What `holdOwners` needs. */
 export interface HoldOwnersOptions {
@@ -124,11 +124,12 @@ export async function whileOwnersHold(
   const { control, leases, cursors } = await openBuckets(nc)
   const partitions = (await readLayout(control))?.partitions ?? 0
   const deadline = performance.now() + REST_MS
-  let turn = await takeTurn(leases, name, `${hostname()}/${process.pid}`)
+  const take = (): Promise<Turn | null> => takeTurn(leases, name, `${hostname()}/${process.pid}`)
+  let turn = await take()
   while (turn === null) {
     if (performance.now() > deadline) throw new Error(`another ${name} is under way`)
     await new Promise(resolve => setTimeout(resolve, LOOK_MS))
-    turn = await takeTurn(leases, name, `${hostname()}/${process.pid}`)
+    turn = await take()
   }
   const { lost } = turn
   try {
