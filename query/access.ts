@@ -8,6 +8,8 @@ export interface Access {
   readonly credential: 'none' | 'bearer' | 'any' | 'address'
   /** Which organization the request is about: the chosen one, the one that the path names, or none. */
   readonly organization: 'chosen' | 'path' | 'none'
+  /** Whether the query's `org_id` may name it. */
+  readonly named: boolean
   /** The least role in it; null where there is no organization. */
   readonly role: Role | null
 }
@@ -71,9 +73,9 @@ export const leastRoles: Readonly<Record<string, Role>> = {
 export const nameOfRoute = ({ method, path }: Pick<Endpoint, 'method' | 'path'>): string => `${method} ${path}`
 
 /** What an endpoint demands. */
-export function accessOf(endpoint: Pick<Endpoint, 'method' | 'path' | 'auth' | 'organization'>): Access {
-  const { auth: credential, organization = 'chosen' } = endpoint
+export function accessOf(endpoint: Pick<Endpoint, 'method' | 'path' | 'auth' | 'organization' | 'named'>): Access {
+  const { auth: credential, organization = 'chosen', named = false } = endpoint
   const byMethod: Role = endpoint.method === 'GET' ? 'viewer' : 'member'
   const role = organization === 'none' ? null : (leastRoles[nameOfRoute(endpoint)] ?? byMethod)
-  return { credential, organization, role }
+  return { credential, organization, named, role }
 }

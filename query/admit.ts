@@ -56,13 +56,14 @@ function enter(
   authenticator: Authenticator,
   access: Access,
   principal: Principal,
-  { headers, params }: PlainRequest,
+  { headers, params, query }: PlainRequest,
 ): Admitted['entered'] {
   if (access.role === null) return null
+  const named = access.named ? (query as { org_id?: unknown }).org_id : undefined
   const organization =
     access.organization === 'path'
       ? authenticator.organizationNamed(principal, readParams(params).id ?? '')
-      : authenticator.organizationOf(principal, headers)
+      : authenticator.organizationOf(principal, headers, named)
   const role = authenticator.roleIn(principal, organization.id)
   if (role === undefined || !reaches(role, access.role)) throw new ParleyError('AUTH_ROLE', `it takes ${access.role}`)
   return { organization, role }

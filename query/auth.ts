@@ -51,7 +51,7 @@ export interface Authenticator {
    * @throws ParleyError AUTH_ORG_INVALID or AUTH_ORG_INACTIVE (401), AUTH_FORBIDDEN (403), AUTH_ORG_AMBIGUOUS (400),
    * QRY_NOT_FOUND (404) when the credential's organization is gone.
    */
-  organizationOf(principal: Principal, headers: Headers, named?: string): Organization
+  organizationOf(principal: Principal, headers: Headers, named?: unknown): Organization
 }
 
 /** Seconds that clocks of one deployment may differ. */
@@ -157,10 +157,13 @@ function roleOfKey(key: ApiKey): Role | undefined {
 }
 
 /** The organization that the request names, in lower case. */
-function explicit(headers: Headers, named: string | undefined): string | undefined {
+function explicit(headers: Headers, named: unknown): string | undefined {
   const header = headers['x-org-id']
   const inHeader = header === undefined || header === '' ? undefined : String(header).toLowerCase()
   if (inHeader !== undefined && !isUuid(inHeader)) throw new ParleyError('AUTH_ORG_INVALID')
+  if (named !== undefined && (typeof named !== 'string' || !isUuid(named))) {
+    throw new ParleyError('REQ_BODY_INVALID', 'org_id must be a uuid', { field: 'org_id' })
+  }
   const inRequest = named?.toLowerCase()
   if (inRequest !== undefined && inHeader !== undefined && inRequest !== inHeader) {
     throw new ParleyError('AUTH_ORG_AMBIGUOUS', 'org_id and x-org-id differ', { field: 'org_id' })

@@ -2,15 +2,17 @@
 // table says what each filter lets through; every endpoint that takes it must come to these totals.
 import t from 'tap'
 import { createApiKey } from '#control/admin.ts'
-import { eventually } from '#test/rig.ts'
+import { createTenant, eventually } from '#test/rig.ts'
 import { scaled } from '#test/scale.ts'
 import { codesOf, type Endpoint } from './endpoint.ts'
+import { clipWords } from './endpoints/dashboard/login-summary.ts'
 import { id } from './fixture.ts'
 import { CHAT, GREW, startDataNode, TRACE } from './fixture-data.ts'
 import { routes } from './routes.ts'
 
 const node = await startDataNode(t)
 const { a, b, post } = node
+const nobody = await createTenant(node.buckets, { name: 'nobody' })
 const viewer = await createApiKey(node.buckets.control, {
   organization: a.organization,
   name: 'viewer',
@@ -200,6 +202,61 @@ t.test('filters of one endpoint alone', async t => {
   t.equal((await answerOf('tool-checkpoint-stats', is(['region', 'eu']))).length, 0)
   const words = await answerOf('intent-keywords', { time_range: 'all' })
   t.strictSame([words.total_analyzed, words.keywords], [3, []], 'what only one user says is no keyword')
+})
+
+t.test('the login summary is about 48 hours, in figures that other endpoints answer as well', async t => {
+  const ask = (query = '', headers: Record<string, string> = { 'x-api-key': a.apiKey }) =>
+    node.ask('GET', `/dashboard/api/login-summary${query}`, { headers })
+  const { status, body } = await ask()
+  t.equal(status, 200)
+  const window = { from: '2026-06-13T12:00:00.000Z', to: '2026-06-15T12:00:00.000Z' }
+  t.match(body, { org_id: a.organization, window_start: window.from, window_end: window.to, generated_at: window.to })
+  t.not((await ask()).body.id, body.id, 'nothing is kept')
+  t.equal(
+    body.summary_text,
+    'In the last 48 hours there were 9 events in 3 conversations with 3 known users; events: 200 % more than in the 48 hours before. ' +
+      '2 failed, which is 22.2 %; it was 0 % in the 48 hours before. Most often: Failure in pong (1). ' +
+      'Of the events with a latency, 95 % took no more than 795 ms.',
+  )
+  const { total_calls, total_conversations, active_users } = await answerOf('dashboard', window)
+  const { groups } = await answerOf('errors/groups', window)
+  const [errors, usage] = body.sections
+  t.match([errors.key, usage.key, body.sections.length], ['errors', 'usage', 2])
+  t.strictSame(
+    usage.items.map((item: Body) => item.count),
+    [total_calls, total_conversations, active_users],
+  )
+  t.strictSame(
+    errors.items.map((item: Body) => [item.count, item.href]),
+    groups.map((group: Body) => [group.count, `/raw-logs?event_id=${group.sample_event_id}`]),
+  )
+  const filters = new URL(usage.items[0].href, 'http://dashboard').searchParams
+  t.equal(
+    (await answerOf('raw-logs', Object.fromEntries(filters))).events.length,
+    total_calls,
+    'a link leads to what was counted',
+  )
+
+  const asked = async (query: string, headers: Record<string, string>, ...expected: unknown[]): Promise<void> => {
+    const { status, body } = await ask(query, { 'x-api-key': a.apiKey, ...headers })
+    t.strictSame([status, body.code ?? body.org_id], expected, query)
+  }
+  await asked(`?org_id=${a.organization.toUpperCase()}`, {}, 200, a.organization)
+  await asked(`?org_id=${b.organization}`, {}, 403, 'AUTH_FORBIDDEN')
+  await asked(`?org_id=${b.organization}`, { 'x-org-id': a.organization }, 400, 'AUTH_ORG_AMBIGUOUS')
+  await asked('?org_id=x', {}, 400, 'REQ_BODY_INVALID')
+  await asked(`?org_id=${a.organization}&org_id=${a.organization}`, {}, 400, 'REQ_BODY_INVALID')
+  const { body: empty } = await node.ask('GET', '/dashboard/api/login-summary', {
+    headers: { 'x-api-key': nobody.apiKey },
+  })
+  t.match(empty, { summary_text: /^Nothing was captured/, sections: [] })
+  t.equal(empty.sections.length, 0)
+})
+
+t.test('a summary has at most 90 words, whatever names senders choose', async t => {
+  const text = 'word '.repeat(200)
+  t.equal(clipWords(text).split(' ').length, 90)
+  t.equal(clipWords('as it is'), 'as it is')
 })
 
 // ---- errors

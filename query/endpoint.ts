@@ -94,6 +94,8 @@ export interface Endpoint<Request extends TSchema = TSchema, Response extends TS
   readonly auth: 'bearer' | 'any' | 'address' | 'none'
   /** The organization that it is about: the chosen one unless said otherwise, that of the path's `{id}`, or none. */
   readonly organization?: 'chosen' | 'path' | 'none'
+  /** The query's `org_id` names the chosen organization as well as `x-org-id` does. */
+  readonly named?: true
   /** One sentence of documentation. */
   readonly about: string
   /** Shape of the JSON body, of a GET's query string; none = it is not read. */

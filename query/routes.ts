@@ -13,6 +13,7 @@ import { conversationDetail } from './endpoints/conversations/detail.ts'
 import { conversationMessages } from './endpoints/conversations/messages.ts'
 import { conversationSpans } from './endpoints/conversations/spans.ts'
 import { commandCenterSummary } from './endpoints/dashboard/command-center-summary.ts'
+import { loginSummary } from './endpoints/dashboard/login-summary.ts'
 import { dashboard } from './endpoints/dashboard/metrics.ts'
 import { errorGroups } from './endpoints/errors/groups.ts'
 import { errorsList } from './endpoints/errors/list.ts'
@@ -99,6 +100,7 @@ export const routes: readonly Endpoint[] = [
   conversationKeys, // GET    /dashboard/api/organization/conversation-keys
   conversationKeysUpdate, // PUT    /dashboard/api/organization/conversation-keys
 
+  loginSummary, // GET    /dashboard/api/login-summary
   userStories, // POST   /dashboard/api/user-stories
   searchOptions, // POST   /dashboard/api/user-stories/search-options
   dashboard, // POST   /dashboard/api/dashboard
