@@ -1,6 +1,7 @@
 // Every filter of every filter body against the data set whose totals are known by heart, and every error that the contract names. One
 // table says what each filter lets through; every endpoint that takes it must come to these totals.
 import t from 'tap'
+import type { TSchema } from 'typebox'
 import { createApiKey } from '#control/admin.ts'
 import { createTenant, eventually } from '#test/rig.ts'
 import { scaled } from '#test/scale.ts'
@@ -9,6 +10,7 @@ import { clipWords } from './endpoints/dashboard/login-summary.ts'
 import { id } from './fixture.ts'
 import { CHAT, GREW, startDataNode, TRACE } from './fixture-data.ts'
 import { routes } from './routes.ts'
+import { createChecker } from './validate.ts'
 
 const node = await startDataNode(t)
 const { a, b, post } = node
@@ -304,7 +306,7 @@ t.test('who asks comes first, then for what: 401, 403, 400', async t => {
 
 /** A value that no body may have, by field. */
 const WRONG: Readonly<Record<string, readonly unknown[]>> = {
-  time_range: ['2d', 7, null],
+  time_range: ['2d', 7],
   from: ['yesterday', 5],
   to: ['2300-01-01'],
   timezone: ['Mars/Base', 1],
@@ -341,6 +343,32 @@ t.test('every field of every filter body refuses what is none, and names itself'
       }
     }
   }
+})
+
+t.test('null is "not set" where a field may be absent, and refused where it may not', async t => {
+  const nulls = (route: Endpoint): object => Object.fromEntries([...fieldsOf(route)].map(field => [field, null]))
+  for (const route of ofOrganization.filter(route => route.method === 'POST' && fieldsOf(route).has('time_range'))) {
+    const { read } = createChecker(route.request as TSchema)
+    const needed = (route.request as { required?: string[] }).required ?? []
+    const wanted = needed.filter(field => !('default' in (route.request as { properties: Body }).properties[field]))
+    const given = Object.fromEntries(wanted.map(field => [field, 'x']))
+    t.strictSame(read({ ...nulls(route), ...given }), read(given), route.path)
+  }
+  const dashboard = await answerOf('dashboard', {
+    time_range: null,
+    agent_name: null,
+    metadata_filters: null,
+    page: null,
+  })
+  t.strictSame(dashboard, await answerOf('dashboard', {}))
+  const f = async (path: string, body: object, field: string): Promise<void> => {
+    const route = { method: 'POST', path: `/dashboard/api/${path}` } as const
+    const answer = await refused(route, { headers: key, body })
+    t.strictSame(answer, { status: 400, code: 'REQ_BODY_INVALID', field }, JSON.stringify(body))
+  }
+  await f('event-io', { event_id: null }, 'event_id')
+  await f('raw-logs', { metadata_filters: [{ key: 'plan', value: null }] }, 'metadata_filters.0.value')
+  await f('charts/query', { metric: null, filters: { agent_name: null } }, 'metric')
 })
 
 t.test('companions of groups, and of searches', async t => {

@@ -1,6 +1,7 @@
 // JSON -> a value of a schema with its defaults filled in, or an error that names the field at fault in dot notation.
 import type { Static, TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
+import { Value } from 'typebox/value'
 import { ParleyError } from '#proto/errors.ts'
 
 /** What is wrong with a value: where, and what was expected. */
@@ -12,7 +13,8 @@ interface Fault {
 /** A compiled schema. */
 export interface Checker<T> {
   /**
-   * The value with defaults filled in; unknown fields stay and are nobody's business.
+   * The value with defaults filled in; unknown fields stay and are nobody's business. Null in a field that may be absent is absence,
+   * unless null means something there.
    * @throws ParleyError REQ_BODY_INVALID with the field.
    */
   readonly read: (value: unknown) => T
@@ -25,6 +27,7 @@ type ErrorLike = ReturnType<ReturnType<typeof Compile>['Errors']>[number]
 /** Compiles a schema once; checks cost microseconds then. */
 export function createChecker<S extends TSchema>(schema: S): Checker<Static<S>> {
   const validator = Compile(schema)
+  const withoutNulls = droppingNulls(schema)
   const fault = (value: unknown): Fault | null => {
     if (validator.Check(value)) return null
     const errors = validator.Errors(value)
@@ -37,7 +40,7 @@ export function createChecker<S extends TSchema>(schema: S): Checker<Static<S>> 
   return {
     fault,
     read: value => {
-      const filled = validator.Default(value)
+      const filled = validator.Default(withoutNulls(value))
       const found = fault(filled)
       if (found === null) return filled as Static<S>
       const { field, expected } = found
@@ -47,6 +50,34 @@ export function createChecker<S extends TSchema>(schema: S): Checker<Static<S>> 
         field === '' ? {} : { field },
       )
     },
+  }
+}
+
+/** What of a JSON schema says which nulls stand for nothing. */
+interface Shape {
+  readonly properties?: Readonly<Record<string, Shape & TSchema>>
+  readonly required?: readonly string[]
+  readonly items?: Shape & TSchema
+}
+
+/** A copy of a value without the nulls that clients write for "not set"; null in a required field stays, to be refused. */
+function droppingNulls(schema: Shape): (value: unknown) => unknown {
+  const { properties = {}, required = [], items } = schema
+  const ofItems = items && droppingNulls(items)
+  const fields = Object.entries(properties).map(([name, field]) => {
+    const optional = 'default' in field || !required.includes(name)
+    return { name, droppable: optional && !Value.Check(field, null), inner: droppingNulls(field) }
+  })
+  return value => {
+    if (Array.isArray(value)) return ofItems === undefined ? value : value.map(ofItems)
+    if (fields.length === 0 || typeof value !== 'object' || value === null) return value
+    const copy: Record<string, unknown> = { ...value }
+    for (const { name, droppable, inner } of fields) {
+      if (!Object.hasOwn(copy, name)) continue
+      if (droppable && copy[name] === null) delete copy[name]
+      else copy[name] = inner(copy[name])
+    }
+    return copy
   }
 }
 
