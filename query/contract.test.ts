@@ -419,6 +419,7 @@ t.test('what does not exist is 404, and what is no id is 400', async t => {
   await f('PUT', `views/${id(404)}`, { name: 'x' }, 404, 'QRY_NOT_FOUND')
   await f('DELETE', `attribute-rules/${id(404)}`, undefined, 404, 'QRY_NOT_FOUND')
   await f('POST', 'nowhere', {}, 404, 'REQ_ROUTE_UNKNOWN')
+  await f('POST', 'raw-logs/', {}, 404, 'REQ_ROUTE_UNKNOWN')
   await f('GET', 'raw-logs', undefined, 405, 'REQ_METHOD_UNKNOWN')
   await f('POST', 'raw-logs', `{"search_query":"${'x'.repeat(70_000)}"}`, 413, 'REQ_BODY_TOO_LARGE')
 })
