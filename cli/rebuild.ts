@@ -46,8 +46,8 @@ export async function rebuild(args: readonly string[]): Promise<number> {
   if (values.org !== undefined && !isUuid(values.org)) throw new UsageError(`--org must be a uuid\n\n${REBUILD_USAGE}`)
   const scope: VerifyScope = {
     ...(values.org === undefined ? {} : { organization: values.org.toLowerCase() }),
-    ...(values.since === undefined ? {} : { fromMs: timeOf(values.since) }),
-    ...(values.until === undefined ? {} : { toMs: timeOf(values.until) }),
+    ...(values.since === undefined ? {} : { fromMs: timeOf('--since', values.since) }),
+    ...(values.until === undefined ? {} : { toMs: timeOf('--until', values.until) }),
   }
   const nc = await openNats()
   try {

@@ -64,8 +64,8 @@ export async function remap(args: readonly string[]): Promise<number> {
     if (command === 'cancel') return await cancel(cursors, partitions)
     const scope = {
       organization: (values.org as string).toLowerCase(),
-      ...(values.since === undefined ? {} : { fromMs: timeOf(values.since) }),
-      ...(values.until === undefined ? {} : { toMs: timeOf(values.until) }),
+      ...(values.since === undefined ? {} : { fromMs: timeOf('--since', values.since) }),
+      ...(values.until === undefined ? {} : { toMs: timeOf('--until', values.until) }),
     }
     const shards = await openShards()
     try {

@@ -48,7 +48,7 @@ export async function replay(args: readonly string[]): Promise<number> {
     if (chosen.some(partition => !all.includes(partition))) throw new UsageError(`there are ${all.length} partitions`)
     if (status) return await showAll(cursors, chosen)
     const ranges = byTime
-      ? await rangesOf(nc, chosen, timeOf(values.since as string), timeOf(values.until ?? '0s'))
+      ? await rangesOf(nc, chosen, timeOf('--since', values.since as string), timeOf('--until', values.until ?? '0s'))
       : [{ partition: chosen[0] as number, from: whole(values.from, '--from'), to: whole(values.to, '--to') }]
     if (ranges.length === 0) console.log('no partition holds anything of that time')
     const codes = await Promise.all(ranges.map(range => replayRange(cursors, range)))

@@ -59,7 +59,7 @@ t.test('what was stored differs in nothing; a row too many is told and taken bac
 
   const f = async (args: string[], message: string) => t.match(await parley(...args), { code: 2, err: message })
   await f(['--org', 'mine'], '--org must be a uuid')
-  await f(['--since', 'soon'], 'not a time: soon')
+  await f(['--since', 'soon'], '--since: not a time: soon')
   await f(['--ledger', '--repair'], '--ledger speaks of whole ranges')
 })
 

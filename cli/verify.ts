@@ -43,8 +43,8 @@ export async function verify(args: readonly string[]): Promise<number> {
     }
     const report = await run(shards, {
       ...(values.org === undefined ? {} : { organization: values.org.toLowerCase() }),
-      ...(values.since === undefined ? {} : { fromMs: timeOf(values.since) }),
-      ...(values.until === undefined ? {} : { toMs: timeOf(values.until) }),
+      ...(values.since === undefined ? {} : { fromMs: timeOf('--since', values.since) }),
+      ...(values.until === undefined ? {} : { toMs: timeOf('--until', values.until) }),
       ...(values.repair ? { repair: (wrong, tell) => repairByOwners(cursors, partitions, wrong, tell) } : {}),
       settled: () => readSettled(cursors, partitions),
       // Progress is not the answer: it must not stand in what --json prints.

@@ -83,3 +83,9 @@ export function monthOf(ms: number): number {
   const date = new Date(ms)
   return date.getUTCFullYear() * 100 + date.getUTCMonth() + 1
 }
+
+/** Whether the calendar has a day (YYYY-MM-DD): Date.parse rolls over those that a month does not have. */
+export function isDay(day: string): boolean {
+  const ms = Date.parse(day)
+  return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(day)
+}

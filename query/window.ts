@@ -1,7 +1,7 @@
 // Time ranges -> the instants they begin and end at, as bound parameters.
 import type { TimeFields, TimeRange } from '#proto/dashboard/shared.ts'
 import { ParleyError } from '#proto/errors.ts'
-import { sqlMillis } from '#proto/time.ts'
+import { isDay, sqlMillis } from '#proto/time.ts'
 
 const MINUTE_MS = 60_000
 const DAY_MS = 86_400_000
@@ -113,12 +113,6 @@ function instantOf(field: string, text: string, timezone: string): number {
     throw new ParleyError('REQ_BODY_INVALID', `${field} must be a date or time between 1970 and 2105`, { field })
   }
   return HAS_OFFSET.test(whole) ? ms : ms - offsetMs(ms - offsetMs(ms, timezone), timezone)
-}
-
-/** Whether the calendar has a day (YYYY-MM-DD). */
-function isDay(day: string): boolean {
-  const ms = Date.parse(day)
-  return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(day)
 }
 
 /** What the clocks of a time zone are ahead of UTC at an instant. */
