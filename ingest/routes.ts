@@ -57,6 +57,14 @@ export const routes: ReadonlyMap<string, Route> = new Map<string, Route>([
   ['/v1/logs', { kind: 'signal', name: 'logs', protocol: 'otlp' }],
 ])
 
+/**
+ * Where an export goes that was posted to the bare address: some exporters take the endpoint of a host for the whole address. Whatever
+ * else is posted there is no export, and the query node says so.
+ */
+export function bareExportOf(path: string, isExport: () => boolean): Route | undefined {
+  return /^\/+$/.test(path) && isExport() ? collector : undefined
+}
+
 /** The route of a path, if it is the receiver's. Doubled and trailing slashes are forgiven: exporters in the wild send them. */
 export function routeOf(path: string): Route | undefined {
   const exact = routes.get(path)

@@ -19,7 +19,7 @@ import type { Rejects } from '#ingest/rejects.ts'
 import type { Format, Reply } from '#ingest/reply.ts'
 import { errorReply, jsonReply, textReply } from '#ingest/reply.ts'
 import type { IngestRoute } from '#ingest/routes.ts'
-import { routeOf, routes } from '#ingest/routes.ts'
+import { bareExportOf, routeOf, routes } from '#ingest/routes.ts'
 import { createTurnClock } from '#ingest/turn-clock.ts'
 import type { Organization, RequestContext } from '#ingest/verdict.ts'
 import { ParleyError } from '#proto/errors.ts'
@@ -101,7 +101,8 @@ interface ServerState {
 
 /** Everything but a POST to a path that takes payloads in its usual spelling. */
 function handle(state: ServerState, res: HttpResponse, req: HttpRequest): void {
-  const route = routeOf(req.getUrl())
+  const path = req.getUrl()
+  const route = routeOf(path) ?? bareExportOf(path, () => isExport(req))
   if (route === undefined) return handleOther(state, res, req)
   const method = req.getMethod()
   const tally = state.options.meter.endpoint(route.name)
@@ -121,6 +122,12 @@ function handle(state: ServerState, res: HttpResponse, req: HttpRequest): void {
       if (route.kind === 'health') return exchange.send(textReply('ok'))
       return exchange.send(readiness(state.options.notReady()))
   }
+}
+
+/** True for what only exporters send: it names the organization as they do, or is protobuf. */
+function isExport(req: HttpRequest): boolean {
+  if (req.getMethod() !== 'post') return false
+  return req.getHeader('x-service-org-id') !== '' || otlpContentOf(req.getHeader('content-type')) === 'protobuf'
 }
 
 function handleOther(state: ServerState, res: HttpResponse, req: HttpRequest): void {

@@ -30,11 +30,18 @@ export function otlpStatuses(parent: Pick<typeof t, 'test'>, { system, baseUrl, 
   void parent.test('OTLP JSON: 200, partial success, and errors as google.rpc.Status', async t => {
     const url = `${otelUrl}/v1/traces`
     const trace = () => randomBytes(16).toString('hex')
-    for (const path of ['/v1/traces', '//v1/traces', '/v1/traces/', '/api/public/otel/v1/traces']) {
+    for (const path of ['/v1/traces', '//v1/traces', '/v1/traces/', '/api/public/otel/v1/traces', '/', '//']) {
       const answer = await send(`${otelUrl}${path}`, exportOf(span(trace())), collector)
       t.equal(answer.status, 200)
       t.strictSame(answer.body, {})
     }
+    const bare = { 'content-type': 'application/x-protobuf' }
+    t.equal((await post(otelUrl, '', bare)).status, 401, 'an exporter that names no organization hears so')
+    t.match(
+      await post(otelUrl, {}, {}),
+      { status: 404, body: { error: 'Not found' } },
+      'what is no export is not taken',
+    )
     t.equal((await send(`${baseUrl}/v1/traces`, exportOf(span(trace())), collector)).status, 200, 'on the other port')
     const partial = await send(url, exportOf(span(trace()), span('0'.repeat(32))), collector)
     t.match(partial.body, { partialSuccess: { rejectedSpans: '1', errorMessage: /trace id/ } })
