@@ -33,9 +33,20 @@ export function latencyMs(durationNs: string): number | null {
   return ns < 0 ? null : ns / NS_PER_MS
 }
 
-/** The id under which a session was sent. */
-export function sessionIdOf(row: { readonly session_id: string; readonly conversation_id: string }): string {
-  return row.session_id || row.conversation_id
+/** What was sent as the id of a session, beside the id of its conversation. */
+interface Sent {
+  readonly session_id: string
+  readonly conversation_id: string
+}
+
+/** The id that was sent where the conversation goes by another: not when it was the same uuid in capitals. */
+export function originalIdOf({ session_id, conversation_id }: Sent): string | null {
+  return session_id === '' || session_id.toLowerCase() === conversation_id ? null : session_id
+}
+
+/** The id under which a session was sent; uuids in lower case. */
+export function sessionIdOf(row: Sent): string {
+  return originalIdOf(row) ?? row.conversation_id
 }
 
 /** An event for a list; its user is its own, or the conversation's. */

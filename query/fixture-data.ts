@@ -93,7 +93,7 @@ const sessionsOf = (a: string, b: string) => [
   storedSession({ at: '2026-06-15T11:00:00.000Z', organization: b, conversation_id: CHAT, user_id: 'mallory' }),
 ]
 
-/** Three captures: later fields win, and what a later one lacks stays. */
+/** Three captures: later fields win, and what a later one lacks stays. The last one spells the id in capitals, as does the last event. */
 const chatSessions = (organization: string) => {
   const session = { organization, conversation_id: CHAT }
   return [
@@ -107,7 +107,10 @@ const chatSessions = (organization: string) => {
       ...{ ...session, user_id: 'ada', user_email: 'ada@example.org', connection_type: 'web' },
       user_data: { plan: 'pro' },
     }),
-    storedSession({ at: '2026-06-15T11:57:02.000Z', ...session, metadata: { channel: 'beta' } }),
+    storedSession({
+      at: '2026-06-15T11:57:02.000Z',
+      ...{ ...session, session_id: CHAT.toUpperCase(), metadata: { channel: 'beta' } },
+    }),
   ]
 }
 
@@ -129,7 +132,7 @@ const chat = (organization: string): StoredEvent[] => [
     checkpoints: '[{"name":"db","timestamp":12.5,"metadata":{"rows":"3"}}]',
   }),
   storedEvent({
-    ...of(organization, CHAT, { event_id: id(3), name: 'billing' }),
+    ...of(organization, CHAT, { event_id: id(3), name: 'billing', session_id: CHAT.toUpperCase() }),
     at: '2026-06-15T11:59:30.000Z',
     output: '',
   }),

@@ -38,6 +38,9 @@ const optionsSql = (found: string, { conditions }: Asked, eligible: Eligible): s
   ORDER BY positionCaseInsensitiveUTF8(value, {search:String}) = 1 DESC, last_at DESC, field, value
   LIMIT {limit:UInt32}`
 
+/** An id that was sent, unless it is that of the conversation in capitals. */
+const otherId = (sent: string): string => `if(lower(${sent}) = toString(conversation_id), '', ${sent})`
+
 const IDENTIFIERS = `
     SELECT conversation_id, identifier.1 AS field, identifier.2 AS value
     FROM (
@@ -50,13 +53,13 @@ const IDENTIFIERS = `
       FROM (${usersOfSql(WINDOW_CONVERSATIONS)}
       ) AS users
       LEFT JOIN (
-        SELECT conversation_id, ${latest('session_id')} AS session_id, ${latest('user_email')} AS email
+        SELECT conversation_id, ${otherId(latest('session_id'))} AS session_id, ${latest('user_email')} AS email
         FROM sessions
         WHERE ${OURS} AND ${standing()}
         GROUP BY conversation_id
       ) AS captured USING (conversation_id)
       LEFT JOIN (
-        SELECT conversation_id, any(session_id) AS session_id
+        SELECT conversation_id, ${otherId('any(session_id)')} AS session_id
         FROM (
           SELECT conversation_id, session_id FROM events
           WHERE ${OURS} AND ${IN_WINDOW} AND session_id != ''

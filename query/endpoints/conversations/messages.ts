@@ -7,7 +7,7 @@ import {
 } from '#proto/dashboard/conversations.ts'
 import { IO_PREVIEW_MAX_BYTES } from '#proto/dashboard/raw-logs.ts'
 import type { MessageRow } from '#proto/dashboard/shared.ts'
-import { eventHead, isoTime, NO_TEXTS, previewOf } from '../../answers.ts'
+import { eventHead, isoTime, NO_TEXTS, originalIdOf, previewOf } from '../../answers.ts'
 import { endpoint } from '../../endpoint.ts'
 import type { Reader } from '../../reader.ts'
 import { countChildren, oldestEvents } from '../../reads/conversation-events.ts'
@@ -42,7 +42,7 @@ export async function readConversation(
   ])
   return {
     conversation_id: id,
-    original_conversation_id: facts?.session_id || session?.session_id || null,
+    original_conversation_id: (facts && originalIdOf(facts)) ?? (session ? originalIdOf(session) : null),
     user_id: session?.user_id || facts?.user_id || null,
     user_data: session?.user_data ?? {},
     metadata: session?.metadata ?? {},

@@ -2,7 +2,7 @@
 import type { ConversationEvent } from '#proto/dashboard/shared.ts'
 import type { ConversationRow } from '#proto/dashboard/user-stories.ts'
 import { CONVERSATION_EVENTS, CONVERSATION_IO_MAX_BYTES } from '#proto/dashboard/user-stories.ts'
-import { eventHead, isoTime, NO_TEXTS } from '../../answers.ts'
+import { eventHead, isoTime, NO_TEXTS, originalIdOf } from '../../answers.ts'
 import { readBounds } from '../../days/bounds.ts'
 import type { Call } from '../../endpoint.ts'
 import type { Missing } from '../../missing.ts'
@@ -62,7 +62,7 @@ function conversationRow(
 ): Omit<ConversationRow, 'cost_metadata' | 'events'> {
   return {
     conversation_id: facts.conversation_id,
-    original_conversation_id: facts.session_id || session?.session_id || null,
+    original_conversation_id: originalIdOf(facts) ?? (session ? originalIdOf(session) : null),
     user_id: session?.user_id || facts.user_id || null,
     user_email: session?.user_email || null,
     user_data: session?.user_data ?? {},
