@@ -75,6 +75,8 @@ const KEYS = [
     'user_id',
     'userId',
     'email',
+    'user_email',
+    'userEmail',
     'tools',
     'client_config',
     'user_data',
@@ -84,11 +86,12 @@ const KEYS = [
 export const usualSessions: readonly object[] = [
   {
     session_id: SESSION,
-    user_data: { user_id: 'u-1', email: 'a@b.c', age: 30, tags: ['x'] },
+    user_data: { user_id: 'u-1', email: 'a@b.c', user_email: 'd@e.f', age: 30, tags: ['x'] },
     metadata: { channel: 'web' },
   },
   { session_id: 'conv_9', user_data: { userId: 'tok "1"', user_id: '' }, timestamp: 1_789_999_990_000, metadata: null },
   { session_id: SESSION.replaceAll('2', 'A'), client_config: 'my server 1.0', connection_type: 'http', ip: '10.0.0.1' },
+  { session_id: SESSION, user_data: { user_id: 'u-2', email: '', userEmail: 'g@h.i', user_email: 7 } },
   { session_id: SESSION, client_config: '', tools: ['a', { name: 'b' }, 7], metadata: { authorization: 'x', n: 1.5 } },
 ]
 const bytesOf = (body: object): Buffer => Buffer.from(JSON.stringify(body))

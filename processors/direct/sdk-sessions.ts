@@ -5,7 +5,7 @@ import { conversationIdOf } from '#proto/ids.ts'
 import type { Source } from '#proto/rows.ts'
 import { JsonType } from '#proto/scan/json.ts'
 import type { BlockEncoder } from '../encoder.ts'
-import { MAX_ENTRIES, toolName } from '../parsers/sdk.ts'
+import { emailNames, MAX_ENTRIES, toolName } from '../parsers/sdk.ts'
 import { Entries, type Fallback } from './entries.ts'
 import { BodyFields } from './fields.ts'
 import { MetadataKeys } from './keys.ts'
@@ -18,7 +18,7 @@ const FIELDS = [
 const F = Object.fromEntries(FIELDS.map((name, i) => [name, i])) as Record<(typeof FIELDS)[number], number>
 const body = new BodyFields(FIELDS)
 const { types } = body
-const traitKeys = new MetadataKeys(['user_id', 'userId', 'email'], [])
+const traitKeys = new MetadataKeys(['user_id', 'userId', ...emailNames], [])
 const metadataKeys = new MetadataKeys([], [])
 const NONE = new Uint8Array(0)
 
@@ -104,7 +104,7 @@ export class SdkSessions {
       conversationId: conversationIdOf(context.organization, sessionId),
       sessionId,
       userId: asked.get('user_id') || asked.get('userId') || '',
-      userEmail: asked.get('email') ?? '',
+      userEmail: emailNames.map(name => asked.get(name)).find(text => text) ?? '',
       clientConfig: textIn(client_config),
       connectionType: textIn(connection_type),
       ip: textIn(ip),

@@ -267,6 +267,10 @@ t.test('a session of the server-primitive shape', async t => {
       started_at: '2026-09-21 14:13:20.000',
     },
   )
+  const emailOf = (user_data: object) => session({ user_data })?.user_email
+  t.equal(emailOf({ user_id: 'u', userEmail: 'c', user_email: 'b', email: 'a' }), 'a')
+  t.equal(emailOf({ user_id: 'u', userEmail: 'c', user_email: 'b', email: '' }), 'b')
+  t.equal(emailOf({ user_id: 'u', userEmail: 'c' }), 'c')
   t.match(session({ user_data: 'nobody' }), { user_id: '', user_data: { value: 'nobody' } })
 })
 

@@ -10,6 +10,9 @@ import { MetadataBuilder } from './metadata.ts'
 import { eventRows, instantOfMs, sessionRow } from './rows.ts'
 import { usageOfMetadata } from './sdk-usage.ts'
 
+/** Traits that hold the user's address, the first that says something counts. */
+export const emailNames = ['email', 'user_email', 'userEmail'] as const
+
 /** A capture-session body -> one session row. It has no identity: the same capture again is an update, never a repeat. */
 export const parseSession: FrameParser = (body, content, context) =>
   withObject(body, content, session => {
@@ -22,7 +25,7 @@ export const parseSession: FrameParser = (body, content, context) =>
       conversationId: conversationIdOf(context.organization, sessionId),
       sessionId,
       userId: textOf(own(traits, 'user_id')) || textOf(own(traits, 'userId')),
-      userEmail: textOf(own(traits, 'email')),
+      userEmail: emailNames.map(name => textOf(own(traits, name))).find(text => text !== '') ?? '',
       userData: builderOf(session.user_data),
       metadata,
       clientConfig: textOf(session.client_config),

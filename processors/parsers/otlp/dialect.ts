@@ -138,3 +138,5 @@ export const sessionNames = [
 ]
 /** Names that applications give a user there. */
 export const userNames = ['userId', 'user_id']
+/** Names that applications give a user's address there. */
+export const emailNames = ['user_email', 'userEmail', 'email']

@@ -345,6 +345,21 @@ t.test('what each dialect says', async t => {
   )
 })
 
+t.test('the address of a user stands where applications attach what they know', async t => {
+  const f = (values: Record<string, unknown>, expected: string) => {
+    const [unit] = parse(t, request([span(1, 1, {}, { 'session.id': 's', ...values })]))
+    t.equal(unit?.sessions[0]?.user_email, expected, JSON.stringify(values))
+  }
+  const prefixes = [
+    ...['ai.telemetry.metadata.', 'ai.settings.context.', 'traceloop.association.properties.', 'langsmith.metadata.'],
+    ...['mastra.metadata.', 'metadata.', 'langfuse.trace.metadata.', 'lmnr.association.properties.metadata.'],
+  ]
+  for (const prefix of prefixes) f({ [`${prefix}userEmail`]: 'a@b.c' }, 'a@b.c')
+  f({ 'traceloop.association.properties.user_email': 'u', 'traceloop.association.properties.email': 'e' }, 'u')
+  f({ 'langsmith.metadata.email': 'e', 'user.email': 'own' }, 'own')
+  f({ metadata: '{"email":"m"}' }, 'm')
+})
+
 t.test('sessions that are none, and the order of those that are', async t => {
   const f = (values: Record<string, unknown>, session: string, user: string, scope = 'shop') => {
     const row = given(t, { values, scope })

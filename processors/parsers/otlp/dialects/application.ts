@@ -1,5 +1,5 @@
 // What applications attach by keys of no framework: `metadata` as an object or below a prefix, bare names, and the resource.
-import { type Dialect, inside, sessionNames, under, userNames } from '../dialect.ts'
+import { type Dialect, emailNames, inside, sessionNames, under, userNames } from '../dialect.ts'
 
 export const application: Dialect = {
   name: 'application',
@@ -19,7 +19,7 @@ export const application: Dialect = {
       { resource: 'user.id' },
       { resource: 'enduser.id' },
     ],
-    user_email: inside('metadata', ['user_email', 'userEmail', 'email']),
+    user_email: [...inside('metadata', emailNames), ...under('metadata.', emailNames)],
     agent_name: ['agent_name'],
     tool_name: ['tool_name'],
     model: ['model_name'],

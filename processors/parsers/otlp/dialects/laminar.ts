@@ -1,5 +1,5 @@
 // Laminar's SDK.
-import { type Dialect, sessionNames, under } from '../dialect.ts'
+import { type Dialect, emailNames, sessionNames, under } from '../dialect.ts'
 
 const attached = 'lmnr.association.properties.'
 
@@ -11,6 +11,7 @@ export const laminar: Dialect = {
     kind: ['lmnr.span.type'],
     session_id: under(attached, ['session_id', ...sessionNames]),
     user_id: under(attached, ['user_id', 'userId', 'customer_id']),
+    user_email: [...under(attached, emailNames), ...under(`${attached}metadata.`, emailNames)],
     tool_input: ['lmnr.span.input'],
     tool_output: ['lmnr.span.output'],
   },

@@ -1,5 +1,5 @@
 // Langfuse's SDKs. The parts of `usage_details` are disjoint where they add up to the total: cached tokens stand beside input.
-import { type Dialect, inside } from '../dialect.ts'
+import { type Dialect, emailNames, inside, under } from '../dialect.ts'
 
 const usage = 'langfuse.observation.usage_details'
 const cost = 'langfuse.observation.cost_details'
@@ -12,7 +12,7 @@ export const langfuse: Dialect = {
     kind: ['langfuse.observation.type'],
     session_id: ['langfuse.session.id'],
     user_id: ['langfuse.user.id'],
-    user_email: ['langfuse.user.email'],
+    user_email: ['langfuse.user.email', ...under('langfuse.trace.metadata.', emailNames)],
     model: ['langfuse.observation.model.name'],
     cost: [
       ...inside(cost, ['total']),

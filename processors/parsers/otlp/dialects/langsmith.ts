@@ -1,5 +1,5 @@
 // LangSmith's OpenTelemetry mode (LangChain, LangGraph): the inputs and outputs of every run as JSON in two attributes.
-import { type Dialect, inside, type Source, under } from '../dialect.ts'
+import { type Dialect, emailNames, inside, type Source, under } from '../dialect.ts'
 
 const metadata = 'langsmith.metadata.'
 /** JSON of the JavaScript SDK, run metadata, and a printed dictionary of the Python SDK. */
@@ -19,6 +19,7 @@ export const langsmith: Dialect = {
       'langfuse_session_id',
     ]),
     user_id: under(metadata, ['user_id', 'userId', 'langfuse_user_id']),
+    user_email: under(metadata, emailNames),
     tool_name: ['langsmith.trace.name', 'gen_ai.serialized.name'],
     input: ['gen_ai.prompt'],
     output: ['gen_ai.completion'],

@@ -1,5 +1,5 @@
 // Mastra's exporter. Four spans nest around a model call; only the generation counts, steps and chunks repeat it.
-import { type Dialect, under } from '../dialect.ts'
+import { type Dialect, emailNames, under } from '../dialect.ts'
 
 const kinds = ['agent_run', 'model_generation', 'workflow_run', 'workflow_step', 'model_step', 'generic']
 const tools = ['tool_call', 'mcp_tool_call']
@@ -12,6 +12,7 @@ export const mastra: Dialect = {
     kind: ['mastra.span.type'],
     session_id: under('mastra.metadata.', ['sessionId', 'threadId', 'session_id', 'thread_id']),
     user_id: under('mastra.metadata.', ['userId', 'user_id', 'resourceId']),
+    user_email: under('mastra.metadata.', emailNames),
     cache_read_tokens: ['gen_ai.usage.cached_input_tokens'],
     input: kinds.map(kind => `mastra.${kind}.input`),
     output: kinds.map(kind => `mastra.${kind}.output`),

@@ -23,6 +23,7 @@ export const openinference: Dialect = {
     tool_output: ['output.value'],
   },
   late: {
+    cache_read_tokens: ['llm.token_count.prompt_details.cache_input'],
     model: ['llm.request.model_name', 'embedding.model_name', 'reranker.model_name'],
     cost: [{ sum: ['llm.cost.prompt', 'llm.cost.completion'] }],
     input: ['input.value', 'reranker.query'],

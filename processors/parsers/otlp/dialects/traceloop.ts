@@ -1,6 +1,6 @@
 // OpenLLMetry (Traceloop): numbered prompts and completions up to 0.4x, messages with parts from 0.5x on, and whatever a
 // decorated function took and gave in `traceloop.entity.*`.
-import { type Dialect, sessionNames, under, userNames } from '../dialect.ts'
+import { type Dialect, emailNames, sessionNames, under, userNames } from '../dialect.ts'
 
 const attached = 'traceloop.association.properties.'
 
@@ -15,6 +15,7 @@ export const traceloop: Dialect = {
     kind: ['traceloop.span.kind', 'llm.request.type'],
     session_id: under(attached, ['session_id', 'conversation_id', 'thread_id', 'chat_id', ...sessionNames]),
     user_id: under(attached, [...userNames.toReversed(), 'customer_id']),
+    user_email: under(attached, emailNames),
     agent_name: ['traceloop.entity.name'],
     tool_name: ['traceloop.entity.name'],
     input_tokens: ['llm.usage.prompt_tokens'],

@@ -1,6 +1,6 @@
 // AI SDK (Vercel) 4 to 6, and the legacy telemetry of 7: an outer span for the whole run, an inner one for each model call. The
 // outer one repeats tokens: 4 and 5 those of the last step, 6 the sum. The default telemetry of 7 writes the GenAI conventions.
-import { type Dialect, inside, sent, sessionNames, under, userNames } from '../dialect.ts'
+import { type Dialect, emailNames, inside, sent, sessionNames, under, userNames } from '../dialect.ts'
 
 const metadata = 'ai.telemetry.metadata.'
 const context = 'ai.settings.context.'
@@ -22,6 +22,7 @@ export const vercel: Dialect = {
       { prefix: runtimeContext, suffix: '.session.id' },
     ],
     user_id: [...under(metadata, userNames), ...under(context, userNames), ...under(runtimeContext, userNames)],
+    user_email: [...under(metadata, emailNames), ...under(context, emailNames), ...under(runtimeContext, emailNames)],
     agent_name: ['ai.telemetry.functionId'],
     tool_name: ['ai.toolCall.name'],
     model: ['ai.response.model'],
