@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto'
 import { uuidText } from '#proto/ids.ts'
 import type { Store } from '#store/client.ts'
+import { buildProjections, strandedParts } from '#store/projections.ts'
 import { BLOCK, correctionsSql, eventsSql, FIRST_POSITION, tablesSql, type World } from './world.ts'
 
 /** Whole blocks of the world, and whole messages. */
@@ -84,7 +85,7 @@ async function clear(store: Store, from: number, rows: number): Promise<void> {
   }
 }
 
-/** Waits until the engine has merged what it wants to merge, or for `seconds`. */
+/** Waits until the engine has merged what it wants to merge, or for `seconds`; then builds what large parts lack. */
 export async function settle(store: Store, seconds: number): Promise<void> {
   const end = performance.now() + seconds * 1000
   for (let quiet = 0; quiet < 3 && performance.now() < end; ) {
@@ -92,4 +93,6 @@ export async function settle(store: Store, seconds: number): Promise<void> {
     quiet = row?.n === '0' ? quiet + 1 : 0
     await new Promise(resolve => setTimeout(resolve, 1_000))
   }
+  // What no merge has taken has no projections yet: analysis would have built them, as it does of large parts that wait.
+  for (const { table, partitionId } of await strandedParts(store, 0)) await buildProjections(store, table, partitionId)
 }
