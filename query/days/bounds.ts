@@ -1,9 +1,10 @@
-// Conversations -> between which instants they stand, from kept days: no look-up of each id in every part of every month.
-import { sqlMillis } from '#proto/time.ts'
+// Conversations -> the hours in which their rows stand, from kept days: no look-up of each id in every part of every month.
 import type { Reader } from '../reader.ts'
 import { boundsOf, type ConversationBounds } from '../reads/conversation-facts.ts'
 import type { KeptDays } from './kept.ts'
 import type { OrganizationDays } from './organization.ts'
+
+const HOUR_S = 3600
 
 /** Bounds of some conversations, looked up where days are not kept; null when none of them has an event. */
 export async function readBounds(
@@ -12,23 +13,38 @@ export async function readBounds(
   { organization, conversations }: { organization: string; conversations: readonly string[] },
 ): Promise<ConversationBounds | null> {
   if (conversations.length === 0) return null
-  const found = await kept.with(organization, 'figures', async (memory, asked) =>
+  const found = await kept.with(organization, ['figures'], async (memory, asked) =>
     (await memory.refresh(reader, asked)) === 'done' ? { bounds: keptBoundsOf(memory, conversations) } : null,
   )
   return found === null ? boundsOf(reader, conversations) : found.bounds
 }
 
-function keptBoundsOf(memory: OrganizationDays, conversations: readonly string[]): ConversationBounds | null {
+function keptBoundsOf(memory: OrganizationDays, asked: readonly string[]): ConversationBounds | null {
+  const wanted = new Uint8Array(memory.ids.size())
   const standing: string[] = []
   let [from, to] = [Number.POSITIVE_INFINITY, 0]
-  for (const id of conversations) {
+  for (const id of asked) {
     const conversation = memory.ids.find(id)
     if (conversation === undefined || memory.eventsOf(conversation) === 0) continue
     const { first, last } = memory.extentOf(conversation)
     ;[from, to] = [Math.min(from, first), Math.max(to, last)]
+    wanted[conversation] = 1
     standing.push(id)
   }
   if (standing.length === 0) return null
-  // Whole seconds: the last one is over when the next begins.
-  return { first: sqlMillis(from * 1000), last: sqlMillis((to + 1) * 1000), conversations: standing }
+  const [firstDay, lastDay] = [dayOf(from), dayOf(to)]
+  const hours = new Set<number>()
+  for (const day of memory.days()) {
+    const pairs = memory.pairsOf(day)
+    if (pairs === undefined || day < firstDay || day > lastDay) continue
+    const { conversations, firsts, lasts } = pairs
+    for (let i = 0; i < conversations.length; i++) {
+      if (wanted[conversations[i] as number] === 0) continue
+      const last = lasts[i] as number
+      for (let at = (firsts[i] as number) - ((firsts[i] as number) % HOUR_S); at <= last; at += HOUR_S) hours.add(at)
+    }
+  }
+  return { hours: [...hours], conversations: standing }
 }
+
+const dayOf = (seconds: number): string => new Date(seconds * 1000).toISOString().slice(0, 10)

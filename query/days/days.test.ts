@@ -28,9 +28,14 @@ import {
 import { remembering } from '../fixture-remembered.ts'
 import type { OpenReader } from '../reader.ts'
 import { createReaders } from '../reader.ts'
+import { type ChosenConversation, chooseConversations, positionOf } from '../reads/conversation-page.ts'
 import { type Histories, readHistories } from '../reads/histories.ts'
+import { userCondition } from '../reads/users.ts'
+import { windowOf } from '../window.ts'
+import { EVERY, ofUser } from './filter.ts'
 import { readKeptHistories } from './histories.ts'
 import { createKeptDays, KEEP_NOTHING, type KeptDays } from './kept.ts'
+import { type AskedPage, readKeptPage } from './page.ts'
 
 const { store, reader } = remembering(await walledDatabase(t))
 const asked: string[] = []
@@ -66,6 +71,7 @@ interface Answer {
   readonly tools: readonly ToolStat[]
   readonly histories: Histories
   readonly groups: unknown
+  readonly pages: readonly (readonly ChosenConversation[])[]
 }
 
 const USERS = ['user-0', 'user-1', 'user-3', 'captured-0', 'captured-1', 'late', 'moved', 'older', 'nobody']
@@ -81,7 +87,28 @@ async function answer(by: KeptDays, organization: string, body: object): Promise
     tools: await readToolStats(call, askedTools(call, body as never)),
     histories: histories ?? (await readHistories(reader, USERS, NOTHING)),
     groups: await groupsOf(call, body),
+    pages: await pagesOf(call, body),
   }
+}
+
+/** Pages of conversations: two one after the other, from the other end, and of what is searched for. */
+async function pagesOf({ kept: by, reader, organization: { id: organization } }: Call, body: object) {
+  const window = windowOf(body as never, NOW_MS)
+  const choose = async (more: Partial<AskedPage>, filter = EVERY, conditions = NOTHING) => {
+    const page: AskedPage = { window, sort: 'newest', slice: { offset: 0, limit: 7 }, ...more }
+    const found = await readKeptPage(by, reader, { organization, filter, ...page })
+    return found ?? chooseConversations(reader, { conditions, ...page })
+  }
+  const first = await choose({})
+  const after = first[3] && positionOf(first[3])
+  const slice = { offset: 1, limit: 5 }
+  return [
+    first,
+    await choose({ slice: { offset: 0, limit: 9, after } }),
+    await choose({ sort: 'oldest', slice: { ...slice, after } }),
+    await choose({ slice }, ofUser('user-3'), userCondition('user-3')),
+    await choose({}, ofUser(''), userCondition('')),
+  ]
 }
 
 /** Two pages by each key, and one group of many. */

@@ -41,7 +41,7 @@ export function readKeptFigures(
 ): Promise<WindowFigures | null> {
   const days = daysOf(window, before)
   const isWhole = (day: string): boolean => day > days.first && day < days.last && day !== days.split
-  return kept.with(organization, 'figures', async (memory, asked) => {
+  return kept.with(organization, ['figures'], async (memory, asked) => {
     // The edges first: whoever is named there is in memory afterwards, unless he was taken away meanwhile.
     const sql = raggedSql(
       before === null ? RAGGED_DAYS : SPLIT_RAGGED_DAYS,

@@ -1,22 +1,25 @@
 // Users -> what they did and what it cost, from kept days.
 import type { Reader } from '../reader.ts'
 import type { Histories } from '../reads/histories.ts'
+import { windowFrom } from '../window.ts'
+import { EVERY, type KeptFilter, type Meets } from './filter.ts'
 import type { KeptDays } from './kept.ts'
 import type { OrganizationDays } from './organization.ts'
 import { pricesOfKeys } from './prices.ts'
 
-/** Histories of users. Null: days are not kept. */
+/** Histories of users, of those of their conversations that meet a condition at any time. Null: days are not kept. */
 export function readKeptHistories(
   kept: KeptDays,
   reader: Reader,
-  { organization, users }: { organization: string; users: readonly string[] },
+  { organization, users, filter = EVERY }: { organization: string; users: readonly string[]; filter?: KeptFilter },
 ): Promise<Histories | null> {
-  return kept.with(organization, 'prices', async (memory, asked) =>
-    (await memory.refresh(reader, asked)) === 'done' ? historiesOf(memory, users) : null,
-  )
+  return kept.with(organization, ['prices', ...filter.kinds], async (memory, asked) => {
+    const meets = await filter.ask(reader, windowFrom(0))
+    return (await memory.refresh(reader, asked)) === 'done' ? historiesOf(memory, users, meets(memory)) : null
+  })
 }
 
-function historiesOf(memory: OrganizationDays, users: readonly string[]): Histories {
+function historiesOf(memory: OrganizationDays, users: readonly string[], meets: Meets): Histories {
   // By number of a user his place among those asked for, from 1 on.
   const places = new Uint32Array(memory.users.size())
   users.forEach((user, i) => {
@@ -30,7 +33,7 @@ function historiesOf(memory: OrganizationDays, users: readonly string[]): Histor
     const place = places[memory.userOf(conversation)] as number
     const events = place === 0 ? 0 : memory.eventsOf(conversation)
     const sum = sums[place - 1]
-    if (sum === undefined || events === 0) continue
+    if (sum === undefined || events === 0 || !meets(conversation)) continue
     sum.conversations++
     sum.events += events
     owners[conversation] = place

@@ -15,12 +15,12 @@ const STATEMENTS_EACH = 2
 /** Days of organizations. */
 export interface KeptDays {
   /**
-   * Works with the days of an organization, one question after the other: what `work` sees does not change under it. Null when what `kind`
-   * says is not there yet, when it is too large to be kept, or when `work` says so by answering null.
+   * Works with the days of an organization, one question after the other: what `work` sees does not change under it. Null when what `kinds`
+   * say is not there yet, when it is too large to be kept, or when `work` says so by answering null.
    */
   with<T>(
     organization: string,
-    kind: Kind,
+    kinds: readonly [Kind, ...Kind[]],
     work: (days: OrganizationDays, asked: Refresh) => Promise<T | null>,
   ): Promise<T | null>
   /** Reads nothing more. */
@@ -90,7 +90,7 @@ export function createKeptDays({ maxMb, waitMs, openReader, metrics, log }: Kept
     const reader = openReader(organization, closed.signal)
     for (;;) {
       const found = await inTurn(slot, () =>
-        slot.days.refresh(reader, { kind, maxBytes, statements: STATEMENTS_EACH }).catch(orTooMuch),
+        slot.days.refresh(reader, { kinds: [kind], maxBytes, statements: STATEMENTS_EACH }).catch(orTooMuch),
       )
       if (found === 'more') continue
       if (found !== 'done') return giveUp(slot, organization, kind)
@@ -113,26 +113,29 @@ export function createKeptDays({ maxMb, waitMs, openReader, metrics, log }: Kept
   }
 
   return {
-    async with(organization, kind, work) {
+    async with(organization, kinds, work) {
       if (maxMb === 0) return null
       const slot = slots.get(organization) ?? makeSlot()
       slots.delete(organization)
       slots.set(organization, slot)
-      const skipped = slot.skipped.get(kind) ?? 0
-      if (skipped > 0) {
-        slot.skipped.set(kind, skipped - 1)
+      const skipped = kinds.filter(kind => (slot.skipped.get(kind) ?? 0) > 0)
+      if (skipped.length > 0) {
+        for (const kind of skipped) slot.skipped.set(kind, (slot.skipped.get(kind) as number) - 1)
         asked.inc({ outcome: 'too large' })
         return null
       }
-      if (!slot.ready.has(kind)) {
-        await Promise.race([loading(slot, organization, kind), delay(waitMs, undefined, { ref: false })])
+      const missing = (): Kind[] => kinds.filter(kind => !slot.ready.has(kind))
+      if (missing().length > 0) {
+        const all = Promise.all(missing().map(kind => loading(slot, organization, kind)))
+        await Promise.race([all, delay(waitMs, undefined, { ref: false })])
       }
-      if (!slot.ready.has(kind)) {
+      if (missing().length > 0) {
         asked.inc({ outcome: 'too early' })
         return null
       }
-      const answer = await inTurn(slot, () => work(slot.days, { kind, maxBytes }).catch(orTooMuch))
-      if (answer === null) giveUp(slot, organization, kind)
+      const answer = await inTurn(slot, () => work(slot.days, { kinds, maxBytes }).catch(orTooMuch))
+      // What was asked for last came on top of the others.
+      if (answer === null) giveUp(slot, organization, kinds.at(-1) as Kind)
       asked.inc({ outcome: answer === null ? 'too large' : 'answered' })
       shrink()
       return answer

@@ -31,7 +31,7 @@ export type Refreshed = 'done' | 'more' | 'full'
 
 /** What a refresh may take. */
 export interface Refresh {
-  readonly kind: Kind
+  readonly kinds: readonly Kind[]
   readonly maxBytes: number
   /** Days are read by so many statements at most; all of them, unless said otherwise. */
   readonly statements?: number
@@ -39,7 +39,7 @@ export interface Refresh {
 
 /** What is kept of an organization. */
 export interface OrganizationDays {
-  /** Brings what is kept of a kind to what the store holds. */
+  /** Brings what is kept of some kinds to what the store holds. */
   refresh(reader: Reader, asked: Refresh): Promise<Refreshed>
   /** Keeps some kinds no longer. */
   forget(kind: More): void
@@ -87,11 +87,12 @@ export function createOrganizationDays(): OrganizationDays {
   const bytes = (): number => ids.bytes() + users.bytes() + people.bytes() + columns.bytes() + bytesOfDays(days)
   const versionsFor = createTold(() => days.prices.size > 0)
 
-  async function refresh(reader: Reader, { kind, maxBytes, statements = Infinity }: Refresh): Promise<Refreshed> {
-    const versions = await versionsFor(reader, kind)
+  async function refresh(reader: Reader, { kinds, maxBytes, statements = Infinity }: Refresh): Promise<Refreshed> {
+    const versions = await versionsFor(reader, kinds)
     let read = 0
-    for (const shelf of isValues(kind) ? [...shelves, columns.of(kind).shelf] : shelves) {
-      if (!isOf(shelf.kind, kind)) continue
+    const ofKeys = kinds.filter(isValues).map(kind => columns.of(kind).shelf)
+    for (const shelf of [...shelves, ...ofKeys]) {
+      if (!kinds.some(kind => isOf(shelf.kind, kind))) continue
       const missing = changed(shelf, shelf.versionsOf(versions), () => {
         unsettled = true
       })
@@ -150,10 +151,10 @@ function bytesOfDays({ events, captures, figures, tools, prices }: Days): number
 }
 
 /** Versions of now, or what the same request has been told: a reader is made for one request. */
-function createTold(prices: () => boolean): (reader: Reader, kind: Kind) => Promise<StoreVersions> {
+function createTold(prices: () => boolean): (reader: Reader, kinds: readonly Kind[]) => Promise<StoreVersions> {
   let told: { reader: Reader; priced: boolean; versions: StoreVersions } | undefined
-  return async (reader, kind) => {
-    const priced = isOf('prices', kind) || prices()
+  return async (reader, kinds) => {
+    const priced = kinds.some(kind => isOf('prices', kind)) || prices()
     if (told?.reader !== reader || (priced && !told.priced)) {
       const rows = await reader.read<VersionRow>('day_versions', priced ? sql.ALL_VERSIONS_SQL : sql.VERSIONS_SQL)
       told = { reader, priced, versions: versionsOf(rows) }

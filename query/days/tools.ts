@@ -21,7 +21,7 @@ export function readKeptTools(
   reader: Reader,
   { organization, window }: { organization: string; window: Window },
 ): Promise<KeptTool[] | null> {
-  return kept.with(organization, 'tools', async (memory, asked) => {
+  return kept.with(organization, ['tools'], async (memory, asked) => {
     const { from_day, to_day } = window.parameters
     // The edges first, as with figures.
     const ragged = await reader.read<ToolRow>('ragged_tools', RAGGED_TOOLS_SQL, window.parameters)

@@ -1,8 +1,8 @@
-// Conversations by id -> the exact figures of each: from its rows, corrections folded, read between the bounds that the aggregate by
+// Conversations by id -> the exact figures of each: from its rows, corrections folded, read from the hours that the aggregate by
 // conversation knows.
 import { Present } from '#proto/rows.ts'
 import type { Reader } from '../reader.ts'
-import { answeredBy, hoursBetween, OURS, sqlTime } from './sql.ts'
+import { answeredBy, OURS } from './sql.ts'
 
 /** Figures of a conversation over its whole life. */
 export interface ConversationFacts {
@@ -29,18 +29,19 @@ export interface ConversationFacts {
 /** What a bounded read of conversations binds. */
 export interface ConversationBounds {
   readonly conversations: readonly string[]
-  readonly first: string
-  readonly last: string
+  /** Where their rows stand: seconds at which those hours begin. Of conversations that are far apart they are few of those between. */
+  readonly hours: readonly number[]
 }
 
-/** The rows of some conversations; bounds and ids are on the sorting key. */
+/** The rows of some conversations; hours and ids are on the sorting key. */
 export const OF_CONVERSATIONS = `${OURS}
-    AND ts >= {first:DateTime64(9, 'UTC')} AND ts <= {last:DateTime64(9, 'UTC')}
-    AND ${hoursBetween("{first:DateTime64(9, 'UTC')}", "{last:DateTime64(9, 'UTC')}")}
-    AND conversation_id IN {conversations:Array(UUID)}`
+    AND toStartOfHour(ts) IN {hours:Array(DateTime('UTC'))} AND conversation_id IN {conversations:Array(UUID)}`
+
+const HOURS = 'range(intDiv(toUnixTimestamp(first_of), 3600), intDiv(toUnixTimestamp(last_of), 3600) + 1)'
 
 export const BOUNDS_SQL = `
-  SELECT min(first_of) AS first, max(last_of) AS last, groupArray(conversation_id) AS conversations
+  SELECT groupArray(conversation_id) AS conversations,
+    groupUniqArrayArray(arrayMap(hour -> toUInt32(hour * 3600), ${HOURS})) AS hours
   FROM (
     SELECT conversation_id, min(ts) AS first_of, max(ts) AS last_of
     FROM events
@@ -80,12 +81,11 @@ export const FACTS_SQL = `
   PREWHERE ${OF_CONVERSATIONS}
   GROUP BY conversation_id`
 
-/** Between which instants some conversations stand; null when none of them has an event. The bounds may be wider than needed. */
+/** Where the rows of some conversations stand; null when none of them has an event. There may be more hours than needed. */
 export async function boundsOf(reader: Reader, conversations: readonly string[]): Promise<ConversationBounds | null> {
   if (conversations.length === 0) return null
-  const rows = await reader.read<ConversationBounds>('conversation_bounds', BOUNDS_SQL, { conversations })
-  const found = rows[0]
-  return found ? { ...found, first: sqlTime(found.first), last: sqlTime(found.last) } : null
+  const [found] = await reader.read<ConversationBounds>('conversation_bounds', BOUNDS_SQL, { conversations })
+  return found ?? null
 }
 
 /** Figures by conversation id; a conversation without events is absent. */

@@ -3,6 +3,7 @@
 import type { UserStoriesRequest } from '#proto/dashboard/user-stories.ts'
 import { ParleyError } from '#proto/errors.ts'
 import { conversationIdOf, isUuid } from '#proto/ids.ts'
+import { EVERY, type KeptFilter, ofIds, ofUser } from '../../days/filter.ts'
 import type { Conditions } from '../../filters.ts'
 import {
   agentCondition,
@@ -43,6 +44,21 @@ function withEvent(condition: string): string {
         WHERE ${OURS} AND ${IN_WINDOW} AND (${condition})
         GROUP BY conversation_id HAVING sum(sign) > 0
         ${BY_ROWS})`
+}
+
+/** The same for kept days; null where only the store knows. Precondition: `storyConditions` has not refused the request. */
+export function keptFilterOf(request: UserStoriesRequest, organization: string): KeptFilter | null {
+  const { agent_name, connection_type, sentiment_ids = [], sop_ids = [], metadata_filters = [] } = request
+  const names = [agent_name, connection_type].flatMap(listOf)
+  const others = names.length + sentiment_ids.length + sop_ids.length + metadata_filters.length
+  return others > 0 ? null : keptSearchOf(request, organization)
+}
+
+function keptSearchOf({ search_field: field, search_value: value = '' }: UserStoriesRequest, organization: string) {
+  if (field === undefined) return EVERY
+  if (field === 'user_id') return ofUser(value)
+  if (field === 'conversation_id') return ofIds(isUuid(value) ? [value.toLowerCase()] : [])
+  return field === 'original_conversation_id' ? ofIds([conversationIdOf(organization, value)]) : null
 }
 
 function searchCondition(request: UserStoriesRequest, organization: string): Conditions {

@@ -3,17 +3,19 @@
 import type { CostMetadata } from '#proto/dashboard/shared.ts'
 import type { ConversationRow, VisibleUserSummary } from '#proto/dashboard/user-stories.ts'
 import { UserStoriesRequest, UserStoriesResponse } from '#proto/dashboard/user-stories.ts'
+import type { KeptFilter } from '../../days/filter.ts'
 import { readKeptHistories } from '../../days/histories.ts'
+import { type AskedPage, readKeptPage } from '../../days/page.ts'
 import type { Call } from '../../endpoint.ts'
 import { endpoint } from '../../endpoint.ts'
 import type { Conditions } from '../../filters.ts'
 import { createMissing } from '../../missing.ts'
 import { pageOf, sliceOf } from '../../page.ts'
-import { chooseConversations, positionOf } from '../../reads/conversation-page.ts'
+import { type ChosenConversation, chooseConversations, positionOf } from '../../reads/conversation-page.ts'
 import { type Histories, NO_HISTORIES, readHistories } from '../../reads/histories.ts'
 import { windowFrom, windowOf } from '../../window.ts'
 import { hydrate } from './conversations.ts'
-import { storyConditions } from './filters.ts'
+import { keptFilterOf, storyConditions } from './filters.ts'
 import { groupedStories, requireGrouping } from './grouped.ts'
 
 export const userStories = endpoint({
@@ -32,12 +34,8 @@ export async function readStories(call: Call, request: UserStoriesRequest): Prom
   const conditions = storyConditions(request, call.organization.id)
   if (request.group_by !== undefined) return groupedStories(call, request, request.group_by, conditions)
   const window = windowOf(request, call.nowMs)
-  const chosen = await chooseConversations(call.reader, {
-    window,
-    conditions,
-    sort: request.sort,
-    slice: sliceOf(request),
-  })
+  const asked = { conditions, filter: keptFilterOf(request, call.organization.id) }
+  const chosen = await chooseStories(call, asked, { window, sort: request.sort, slice: sliceOf(request) })
   const missing = createMissing(call)
   let users: readonly string[] = []
   let histories: Histories = NO_HISTORIES
@@ -45,7 +43,7 @@ export async function readStories(call: Call, request: UserStoriesRequest): Prom
   const conversations = await hydrate(call, page, request.exclude_io, missing, async found => {
     if (request.allow_limited_preview) return
     users = found
-    histories = await missing.orElse(historiesOf(call, users, conditions), NO_HISTORIES)
+    histories = await missing.orElse(historiesOf(call, users, asked), NO_HISTORIES)
   })
   const user_summaries = request.allow_limited_preview ? [] : summarize(conversations, users, histories)
   return {
@@ -57,14 +55,30 @@ export async function readStories(call: Call, request: UserStoriesRequest): Prom
   }
 }
 
+/** Which conversations: for the store, and for kept days where they know. */
+interface AskedStories {
+  readonly conditions: Conditions
+  readonly filter: KeptFilter | null
+}
+
+async function chooseStories(
+  { reader, kept, organization }: Call,
+  { conditions, filter }: AskedStories,
+  page: AskedPage,
+): Promise<ChosenConversation[]> {
+  const chosen =
+    filter === null ? null : await readKeptPage(kept, reader, { organization: organization.id, filter, ...page })
+  return chosen ?? chooseConversations(reader, { conditions, ...page })
+}
+
 /** The time range chooses the page, not the history. */
 async function historiesOf(
   { reader, kept, organization }: Call,
   users: readonly string[],
-  conditions: Conditions,
+  { conditions, filter }: AskedStories,
 ): Promise<Histories> {
-  if (users.length > 0 && conditions.sql.length === 0) {
-    const histories = await readKeptHistories(kept, reader, { organization: organization.id, users })
+  if (users.length > 0 && filter !== null) {
+    const histories = await readKeptHistories(kept, reader, { organization: organization.id, users, filter })
     if (histories !== null) return histories
   }
   const always = { sql: conditions.sql, parameters: { ...conditions.parameters, ...windowFrom(0).parameters } }
