@@ -1,43 +1,23 @@
 // Messages of a range -> units -> encoded blocks. Runs inside a worker thread; deterministic: the same messages, verdicts and
 // classes give the same bytes, in every process that runs the same parsers.
-import { gunzipSync } from 'node:zlib'
 import type { Frame } from '#proto/envelope.ts'
-import { FrameEncoding, FrameKind, frameAt, frameFacts, frameStarts, ORGANIZATION_AT } from '#proto/envelope.ts'
-import { isParleyError } from '#proto/errors.ts'
-import { FINGERPRINT_BYTES, fingerprint, NIL_UUID, uuidText } from '#proto/ids.ts'
+import { FrameEncoding, FrameKind, frameAt, frameFacts } from '#proto/envelope.ts'
+import { FINGERPRINT_BYTES, fingerprint } from '#proto/ids.ts'
 import { type Origin, Present } from '#proto/rows.ts'
 import type { CallReport } from './calls.ts'
-import { sameBytes } from './columns/utf8.ts'
 import type { SdkBodies } from './direct/bodies.ts'
-import type { EventOwner } from './direct/sdk-events.ts'
 import { type RowOrigin, writeEvent } from './direct/sdk-rows.ts'
 import type { BlockEncoder, EncodedBlock } from './encoder.ts'
+import { framesOf, type Parsers, parseFrame, textOfOrganizations } from './frames.ts'
 import { inScope } from './lanes.ts'
+import { type DeadLetter, letterOf, type Verdict, wholeLetter } from './letters.ts'
 import { atHome, type Home } from './loose.ts'
-import type { FramePacker, FrameParser, PackedUnits, ParseOutcome, Unit } from './outcome.ts'
+import type { PackedUnits, Unit } from './outcome.ts'
 import { UNPRICED_KEY } from './parsers/cost.ts'
-import type { DeadCode, DeadFrame, OrdinalRun, Scope } from './protocol.ts'
+import type { DeadFrame, OrdinalRun, Scope } from './protocol.ts'
 import { type OrganizationReading, openReading, type ReadingSettings } from './readings.ts'
 import type { Fingerprints } from './repeats.ts'
 import { type PackedFrame, type PlacedUnit, Units } from './units.ts'
-
-/** A parser for each kind of frame. `openBodies`: the readers that take most SDK bodies from their bytes, for one range. */
-export type Parsers = Readonly<Record<keyof typeof FrameKind, FrameParser>> & {
-  readonly openBodies?: (bytes: Uint8Array) => SdkBodies
-  /** Writes traces without rows; absent: `otlp` reads them all. */
-  readonly packTraces?: FramePacker
-}
-
-/** A frame that has no rows, with everything the dead-letter stream keeps of it. */
-export interface DeadLetter extends DeadFrame {
-  readonly organization: string
-  readonly kind: number
-  readonly encoding: number
-  readonly receivedAtMs: number
-  /** The event id that the receiver minted; the nil uuid when it minted none. */
-  readonly mintedId: string
-  readonly bytes: Uint8Array<ArrayBuffer>
-}
 
 /** What goes to a worker; frames that are not of its scope are left out. */
 export interface BlockInput {
@@ -78,113 +58,171 @@ export interface Parsed {
   readonly loose: number
 }
 
-/** A message of a later version: the range must not be passed by this build. */
-export class NewerEnvelope extends Error {}
-
 /** Called before each frame, so that whoever watches knows which one a thread hangs on. */
 export type Progress = (message: number, frame: number) => void
-
-const PARSER_OF: ReadonlyMap<number, keyof typeof FrameKind> = new Map(
-  (Object.keys(FrameKind) as (keyof typeof FrameKind)[]).map(name => [FrameKind[name], name]),
-)
-const REASON_CHARS = 160
-/** Receivers refuse more than a fraction of this; a payload beyond it was not checked by one. */
-const INFLATED_MAX_BYTES = 256 * 1024 * 1024
 
 /**
  * Parses every frame of a range.
  * @throws NewerEnvelope when a message is of a version that this build cannot read.
  */
 export function parseRange(input: BlockInput, parsers: Parsers, progress: Progress): Parsed {
-  const verdicts = new Map(input.dead.map(dead => [`${dead.sequence}/${dead.frame}`, dead]))
-  const chosen = input.frames ? new Set(input.frames) : undefined
-  const all = !input.scope.only && !input.scope.without
-  const units = new Units()
-  const bodies = parsers.openBodies?.(input.bytes)
-  const dead: DeadLetter[] = []
-  const classes: Record<string, number> = {}
-  const readings: Record<string, string> = {}
-  const unpriced: Record<string, number> = {}
-  const fallbacks: Record<string, number> = {}
-  const faults: string[] = []
-  let looseSpans = 0
-  const organizationAt = textOfOrganizations(input.bytes)
-  const readingOf = openReading(input.reading)
+  const parse = new RangeParse(input, parsers, progress)
   let start = 0
-  for (const [m, sequence] of input.sequences.entries()) {
-    const message = input.bytes.subarray(start, input.ends[m])
-    const messageAt = start
-    start = input.ends[m] as number
-    const whole = verdicts.get(`${sequence}/-1`)
-    const frames = whole ? whole : framesOf(message)
+  for (const [message, end] of input.ends.entries()) {
+    parse.message(message, start, end)
+    start = end
+  }
+  return parse.finish()
+}
+
+/** Where a frame stands. */
+interface FramePlace {
+  readonly sequence: number
+  readonly frame: number
+  readonly organization: string
+}
+
+/** What has been parsed of a range so far. */
+class RangeParse {
+  readonly #input: BlockInput
+  readonly #parsers: Parsers
+  readonly #progress: Progress
+  readonly #verdicts: ReadonlyMap<string, DeadFrame>
+  readonly #chosen: ReadonlySet<string> | undefined
+  readonly #organizationAt: (frame: number) => string
+  readonly #readingOf: (organization: string) => OrganizationReading
+  readonly #bodies: SdkBodies | undefined
+  readonly #units = new Units()
+  readonly #dead: DeadLetter[] = []
+  readonly #classes: Record<string, number> = {}
+  readonly #readings: Record<string, string> = {}
+  readonly #unpriced: Record<string, number> = {}
+  readonly #fallbacks: Record<string, number> = {}
+  readonly #faults: string[] = []
+  #loose = 0
+
+  constructor(input: BlockInput, parsers: Parsers, progress: Progress) {
+    this.#input = input
+    this.#parsers = parsers
+    this.#progress = progress
+    this.#verdicts = new Map(input.dead.map(dead => [`${dead.sequence}/${dead.frame}`, dead]))
+    this.#chosen = input.frames ? new Set(input.frames) : undefined
+    this.#organizationAt = textOfOrganizations(input.bytes)
+    this.#readingOf = openReading(input.reading)
+    this.#bodies = parsers.openBodies?.(input.bytes)
+  }
+
+  /** Takes the message whose bytes are those between two places. @throws NewerEnvelope */
+  message(index: number, start: number, end: number): void {
+    const { bytes, sequences, scope } = this.#input
+    const sequence = sequences[index] as number
+    const message = bytes.subarray(start, end)
+    const frames = this.#verdicts.get(`${sequence}/-1`) ?? framesOf(message)
     if (!Array.isArray(frames)) {
       // It is no organization's.
-      if (!input.scope.only) dead.push(wholeLetter(sequence, frames, message))
-      continue
+      if (!scope.only) this.#dead.push(wholeLetter(sequence, frames as Verdict, message))
+      return
     }
-    for (let f = 0; f < frames.length; f++) {
-      const at = frames[f] as number
-      const key = chosen || verdicts.size > 0 ? `${sequence}/${f}` : ''
-      if (chosen && !chosen.has(key)) continue
-      const organization = organizationAt(messageAt + at)
-      if (!all && !inScope(input.scope, organization)) continue
-      progress(m, f)
-      const verdict = verdicts.get(key)
-      const kind = message[at]
-      if (bodies && !verdict && (kind === FrameKind.event || kind === FrameKind.session)) {
-        const retention = input.classes[organization] ?? 0
-        const reading = readingOf(organization)
-        const reader = kind === FrameKind.event ? bodies.events : bodies.sessions
-        const { pricing } = reading.context
-        const unit = takeBody(reader, message, messageAt, at, { organization, retention, pricing })
-        if (unit >= 0) {
-          if (retention !== 0) classes[organization] = retention
-          if (reading.hash !== '') readings[organization] = reading.hash
-          if (kind === FrameKind.session) units.addSession(unit, sequence, f)
-          else {
-            const { unpriced: why } = bodies.events
-            if (why !== '') unpriced[why] = (unpriced[why] ?? 0) + 1
-            units.addEvent(unit, sequence, f)
-          }
-          continue
-        }
-        fallbacks[reader.fallback] = (fallbacks[reader.fallback] ?? 0) + 1
-      }
-      const frame = frameAt(message, at)
-      const letter = verdict ? { code: verdict.code, reason: verdict.reason } : undefined
-      if (letter) dead.push(letterOf(sequence, f, frame, letter))
-      // A frame that only the store refused still counts its units: the ordinals of the others must not move.
-      if (letter && letter.code !== 'DEAD_REFUSED') continue
-      const retention = input.classes[organization] ?? 0
-      if (retention !== 0) classes[organization] = retention
-      const reading = readingOf(organization)
-      if (reading.hash !== '') readings[organization] = reading.hash
-      const outcome = parseFrame(frame, { organization, retention, reading }, parsers, faults)
-      if ('dead' in outcome) {
-        if (!letter) dead.push(letterOf(sequence, f, frame, { code: outcome.dead, reason: outcome.reason }))
-        continue
-      }
-      const where = { organization, sequence, frame: f, refused: letter !== undefined }
-      if ('count' in outcome) {
-        for (const [why, n] of Object.entries(outcome.unpriced)) unpriced[why] = (unpriced[why] ?? 0) + n
-        for (const [why, n] of Object.entries(outcome.objects)) fallbacks[why] = (fallbacks[why] ?? 0) + n
-        looseSpans += outcome.loose
-        units.addPacked({ units: outcome, ...where })
-        continue
-      }
-      for (const why of outcome.units.flatMap(unpricedIn)) unpriced[why] = (unpriced[why] ?? 0) + 1
-      if (parsers.packTraces && frame.kind === FrameKind.otlp)
-        fallbacks['span body'] = (fallbacks['span body'] ?? 0) + outcome.units.length
-      place(units, outcome.units, where)
+    const all = !scope.only && !scope.without
+    const named = this.#chosen !== undefined || this.#verdicts.size > 0
+    for (let frame = 0; frame < frames.length; frame++) {
+      const at = frames[frame] as number
+      const key = named ? `${sequence}/${frame}` : ''
+      if (this.#chosen && !this.#chosen.has(key)) continue
+      const organization = this.#organizationAt(start + at)
+      if (!all && !inScope(scope, organization)) continue
+      this.#progress(index, frame)
+      const verdict = this.#verdicts.get(key)
+      const place = { sequence, frame, organization }
+      if (!verdict && this.#fromBytes(message, start, at, place)) continue
+      this.#asObjects(frameAt(message, at), place, verdict)
     }
   }
-  const loose = units.placed.reduce(
-    (sum, { unit }) => sum + unit.events.filter(({ provisional }) => provisional === 1).length,
-    looseSpans,
-  )
-  if (faults.length > 0) fallbacks['packer failed'] = faults.length
-  const prints = printsOf(units, bodies)
-  return { units, bodies, prints, dead, classes, readings, unpriced, fallbacks, fault: faults[0] ?? '', loose }
+
+  /** What stands in the range. */
+  finish(): Parsed {
+    const [units, bodies, faults] = [this.#units, this.#bodies, this.#faults]
+    const loose = units.placed.reduce(
+      (sum, { unit }) => sum + unit.events.filter(({ provisional }) => provisional === 1).length,
+      this.#loose,
+    )
+    if (faults.length > 0) this.#fallbacks['packer failed'] = faults.length
+    const told = { unpriced: this.#unpriced, fallbacks: this.#fallbacks, fault: faults[0] ?? '', loose }
+    const owners = { classes: this.#classes, readings: this.#readings }
+    return { units, bodies, prints: printsOf(units, bodies), dead: this.#dead, ...owners, ...told }
+  }
+
+  /** Reads a body from the bytes of its frame; false when it must be made an object. */
+  #fromBytes(message: Uint8Array, start: number, at: number, { sequence, frame, organization }: FramePlace): boolean {
+    const kind = message[at]
+    const bodies = this.#bodies
+    if (!bodies || (kind !== FrameKind.event && kind !== FrameKind.session)) return false
+    const reader = kind === FrameKind.event ? bodies.events : bodies.sessions
+    const retention = this.#input.classes[organization] ?? 0
+    const reading = this.#readingOf(organization)
+    let unit = -1
+    if (message[at + 1] === FrameEncoding.json) {
+      const { length, receivedAtMs } = frameFacts(message, at)
+      unit = reader.take(start + at, length, {
+        organization,
+        retention,
+        pricing: reading.context.pricing,
+        receivedAtMs,
+      })
+    } else unit = reader.leave('compressed')
+    if (unit < 0) {
+      count(this.#fallbacks, reader.fallback)
+      return false
+    }
+    this.#owned(organization, retention, reading)
+    if (kind === FrameKind.session) this.#units.addSession(unit, sequence, frame)
+    else {
+      if (bodies.events.unpriced !== '') count(this.#unpriced, bodies.events.unpriced)
+      this.#units.addEvent(unit, sequence, frame)
+    }
+    return true
+  }
+
+  #asObjects(frame: Frame, place: FramePlace, letter: Verdict | undefined): void {
+    const dead = (verdict: Verdict): void => {
+      this.#dead.push(letterOf(place.sequence, place.frame, frame, verdict))
+    }
+    if (letter) dead(letter)
+    // A frame that only the store refused still counts its units: the ordinals of the others must not move.
+    if (letter && letter.code !== 'DEAD_REFUSED') return
+    const { organization } = place
+    const retention = this.#input.classes[organization] ?? 0
+    const reading = this.#readingOf(organization)
+    this.#owned(organization, retention, reading)
+    const outcome = parseFrame(frame, { organization, retention, reading }, this.#parsers, this.#faults)
+    if ('dead' in outcome) {
+      if (!letter) dead({ code: outcome.dead, reason: outcome.reason })
+      return
+    }
+    const where = { ...place, refused: letter !== undefined }
+    if ('count' in outcome) return this.#packed(outcome, where)
+    for (const why of outcome.units.flatMap(unpricedIn)) count(this.#unpriced, why)
+    if (this.#parsers.packTraces && frame.kind === FrameKind.otlp)
+      count(this.#fallbacks, 'span body', outcome.units.length)
+    placeRows(this.#units, outcome.units, where)
+  }
+
+  #packed(units: PackedUnits, where: FramePlace & { readonly refused: boolean }): void {
+    for (const [why, n] of Object.entries(units.unpriced)) count(this.#unpriced, why, n)
+    for (const [why, n] of Object.entries(units.objects)) count(this.#fallbacks, why, n)
+    this.#loose += units.loose
+    this.#units.addPacked({ units, ...where })
+  }
+
+  /** The range has a frame of this organization, which may have said something about it. */
+  #owned(organization: string, retention: number, reading: OrganizationReading): void {
+    if (retention !== 0) this.#classes[organization] = retention
+    if (reading.hash !== '') this.#readings[organization] = reading.hash
+  }
+}
+
+function count(into: Record<string, number>, why: string, n = 1): void {
+  into[why] = (into[why] ?? 0) + n
 }
 
 const nowhere = (): undefined => undefined
@@ -224,22 +262,17 @@ export function encodeRange(
       else sessions.write(units.sessionAt(ordinal), origin, encoder)
       continue
     }
-    if (placed.refused) continue
-    const at = (index: number) => ({
-      origin_partition: input.partition,
-      origin_generation: input.generation,
-      origin_sequence: placed.sequence,
-      origin_frame: placed.frame,
-      origin_index: index,
-    })
-    const { unit, first } = placed
-    for (const [i, row] of unit.sessions.entries()) encoder.add('sessions', row, at(first.sessions + i))
-    for (const [i, row] of unit.texts.entries()) encoder.add('texts', row, at(first.texts + i))
-    for (const [i, row] of (unit.links ?? []).entries()) encoder.add('links', row, at(first.links + i))
-    for (const [i, row] of unit.events.entries())
-      encoder.add('events', atHome(row, homeAt(ordinal)), at(first.events + i))
+    if (!placed.refused) encodeRows(placed, originOf(input, placed), encoder, homeAt(ordinal))
   }
   return encoder.finish()
+}
+
+function encodeRows({ unit, first }: PlacedUnit, origin: Origin, encoder: BlockEncoder, home: Home | undefined): void {
+  const at = (index: number): Origin => ({ ...origin, origin_index: index })
+  for (const [i, row] of unit.sessions.entries()) encoder.add('sessions', row, at(first.sessions + i))
+  for (const [i, row] of unit.texts.entries()) encoder.add('texts', row, at(first.texts + i))
+  for (const [i, row] of (unit.links ?? []).entries()) encoder.add('links', row, at(first.links + i))
+  for (const [i, row] of unit.events.entries()) encoder.add('events', atHome(row, home), at(first.events + i))
 }
 
 function originOf(
@@ -252,83 +285,6 @@ function originOf(
   }
 }
 
-/** A body that is read from the bytes of its frame; -1 when it must be made an object. */
-function takeBody(
-  reader: SdkBodies['events' | 'sessions'],
-  message: Uint8Array,
-  messageAt: number,
-  at: number,
-  owner: EventOwner,
-): number {
-  if (message[at + 1] !== FrameEncoding.json) return reader.leave('compressed')
-  const { length, receivedAtMs } = frameFacts(message, at)
-  return reader.take(messageAt + at, length, { ...owner, receivedAtMs })
-}
-
-/** The text of the organization of the frame at a position: most frames of a range are of few. */
-function textOfOrganizations(bytes: Uint8Array): (frame: number) => string {
-  let last = -1
-  let text = ''
-  return frame => {
-    const at = frame + ORGANIZATION_AT
-    if (last < 0 || !sameBytes(bytes, last, last + 16, bytes, at)) {
-      text = uuidText(bytes, at)
-      last = at
-    }
-    return text
-  }
-}
-
-/** Where each frame of a message begins. */
-function framesOf(message: Uint8Array): number[] | { code: DeadCode; reason: string } {
-  try {
-    return frameStarts(message)
-  } catch (error) {
-    if (!isParleyError(error)) throw error
-    if (error.code === 'DEAD_ENVELOPE_VERSION') throw new NewerEnvelope(error.message)
-    return { code: 'DEAD_ENVELOPE_BROKEN', reason: error.message.slice(0, REASON_CHARS) }
-  }
-}
-
-/** Whose frame it is, and what that means for its rows. */
-interface FrameOwner {
-  readonly organization: string
-  readonly retention: number
-  readonly reading: OrganizationReading
-}
-
-function parseFrame(
-  frame: Frame,
-  { organization, retention, reading }: FrameOwner,
-  parsers: Parsers,
-  faults: string[],
-): ParseOutcome | PackedUnits {
-  const name = PARSER_OF.get(frame.kind)
-  if (!name) return { dead: 'DEAD_FRAME_KIND', reason: `kind ${frame.kind}` }
-  const content = frame.encoding & 15
-  const compression = frame.encoding >> 4
-  if (content > 1 || compression > 1) return { dead: 'DEAD_PARSE', reason: `encoding ${frame.encoding}` }
-  try {
-    const body = compression === 1 ? gunzipSync(frame.bytes, { maxOutputLength: INFLATED_MAX_BYTES }) : frame.bytes
-    const { receivedAtMs } = frame
-    const context = { organization, receivedAtMs, mintedId: mintedIdOf(frame), retention, ...reading.context }
-    const form = content === 0 ? 'json' : 'protobuf'
-    if (frame.kind === FrameKind.otlp && parsers.packTraces) {
-      try {
-        const packed = parsers.packTraces(body, form, context)
-        if (packed) return packed
-      } catch (error) {
-        // A packer that throws is a mistake in the packer, and no reason to lose what the parser can read.
-        faults.push(String(error).slice(0, REASON_CHARS))
-      }
-    }
-    return parsers[name](body, form, context)
-  } catch (error) {
-    // A parser that throws is a mistake in the parser; the payload is kept and can be read again once it is mended.
-    return { dead: 'DEAD_PARSE', reason: String(error).slice(0, REASON_CHARS) }
-  }
-}
-
 /** Reasons why events of a unit have no price. */
 function unpricedIn({ events }: Unit): string[] {
   return events.flatMap(({ present, metadata }) => {
@@ -338,7 +294,7 @@ function unpricedIn({ events }: Unit): string[] {
   })
 }
 
-function place(
+function placeRows(
   into: Units,
   units: readonly Unit[],
   where: Pick<PlacedUnit, 'organization' | 'sequence' | 'frame' | 'refused'>,
@@ -378,45 +334,4 @@ function printsOf(units: Units, bodies: SdkBodies | undefined): Fingerprints {
     else if (!refused) calls.push({ ordinal, organization, conversation: id, sequence, frame, report })
   }
   return { list, sequences: Float64Array.from(units.sequences), calls }
-}
-
-/** NIL_UUID when the receiver minted none. */
-function mintedIdOf({ mintedId }: Frame): string {
-  return mintedId.every(byte => byte === 0) ? NIL_UUID : uuidText(mintedId)
-}
-
-function letterOf(
-  sequence: number,
-  frame: number,
-  body: Frame,
-  verdict: { code: DeadCode; reason: string },
-): DeadLetter {
-  const { kind, encoding, organization, receivedAtMs, bytes } = body
-  return {
-    sequence,
-    frame,
-    code: verdict.code,
-    reason: verdict.reason.slice(0, REASON_CHARS),
-    organization: uuidText(organization),
-    kind,
-    encoding,
-    receivedAtMs,
-    mintedId: mintedIdOf(body),
-    bytes: new Uint8Array(bytes),
-  }
-}
-
-function wholeLetter(sequence: number, verdict: { code: DeadCode; reason: string }, message: Uint8Array): DeadLetter {
-  return {
-    sequence,
-    frame: -1,
-    code: verdict.code,
-    reason: verdict.reason,
-    organization: NIL_UUID,
-    kind: 0,
-    encoding: 0,
-    receivedAtMs: 0,
-    mintedId: NIL_UUID,
-    bytes: new Uint8Array(message),
-  }
 }

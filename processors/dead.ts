@@ -4,7 +4,7 @@ import type { JetStreamClient } from '@nats-io/jetstream'
 import { headers } from '@nats-io/transport-node'
 import { DeadHeader } from '#proto/dead.ts'
 import { deadSubjectOf } from '#proto/streams.ts'
-import type { DeadLetter } from './block.ts'
+import type { DeadLetter } from './letters.ts'
 
 /** Room for headers beside the payload. */
 const HEADERS_BYTES = 4096

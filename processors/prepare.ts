@@ -1,9 +1,9 @@
 // A range of messages -> an intent that can be recorded, with the bodies and dead letters that belong to it.
 import type { TallyEntry } from '#proto/ledger.ts'
-import type { DeadLetter } from './block.ts'
 import type { RangeJudgement } from './calls.ts'
 import { SETTINGS_HASH } from './insert.ts'
 import { scopeOf } from './lanes.ts'
+import type { DeadLetter } from './letters.ts'
 import type { LooseUnits, Placement } from './loose.ts'
 import { PARSER_VERSION } from './parser-version.ts'
 import type { Placed } from './placing.ts'

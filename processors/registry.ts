@@ -1,7 +1,8 @@
 // Which parser reads which kind of frame.
-import type { Parsers } from './block.ts'
+
 import { packTraces } from './bytes/pack.ts'
 import { openBodies } from './direct/bodies.ts'
+import type { Parsers } from './frames.ts'
 import { parseTraces } from './parsers/otlp.ts'
 import { parseEvent, parseSession } from './parsers/sdk.ts'
 import { parseVoice } from './parsers/voice.ts'
