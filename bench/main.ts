@@ -15,6 +15,7 @@ import { late } from './cases/late.ts'
 import { moves } from './cases/moves.ts'
 import { planning } from './cases/planning.ts'
 import { processing } from './cases/process.ts'
+import { pulls } from './cases/pulls.ts'
 import { query } from './cases/query.ts'
 import { queryFuzz } from './cases/query-fuzz.ts'
 import { rows } from './cases/rows.ts'
@@ -68,6 +69,11 @@ const cases: Readonly<Record<string, { about: string; run: (args: readonly strin
   process: {
     about: 'from bytes to rows: parley, the ordinary design, the engine alone; --rounds (5), --only <pattern>',
     run: processing,
+  },
+  pulls: {
+    about:
+      'pulls that end while messages come, and of how many the server says so; --pulls (500), --expires (1000), --every (10)',
+    run: pulls,
   },
   query: {
     about:

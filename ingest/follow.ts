@@ -4,7 +4,7 @@ import type { Consumer, JsMsg } from '@nats-io/jetstream'
 import { DeliverPolicy, jetstream } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/transport-node'
 import { SESSION_ENTRY_CHARS, SESSIONS_HEADER, sessionsSubjectOf, streamOf } from '#proto/streams.ts'
-import { FOLLOWING } from '#runtime/following.ts'
+import { type Consumed, endInTime, FOLLOWING } from '#runtime/following.ts'
 import type { Log } from '#runtime/log.ts'
 
 /**
@@ -42,10 +42,6 @@ export function createFollower(options: FollowerOptions): Follower {
     const one = followPartition(options, number)
     return { ...one, end: shareNext(one.end) }
   })
-  // A restarted server has forgotten the consumers, and the client asks for them with long pauses: start anew at once.
-  void onReconnect(options.nc, () => {
-    for (const one of followed) one.restart()
-  })
   return {
     position: partition => followed[partition]?.position() ?? 0,
     end: partition => followed[partition]?.end() ?? Promise.resolve(0),
@@ -56,17 +52,10 @@ export function createFollower(options: FollowerOptions): Follower {
   }
 }
 
-/** Calls `listener` whenever a lost connection is back. */
-async function onReconnect(nc: NatsConnection, listener: () => void): Promise<void> {
-  for await (const status of nc.status()) if (status.type === 'reconnect') listener()
-}
-
 interface Followed {
   position(): number
   end(): Promise<number>
   caughtUp(): boolean
-  /** Gives the consumer up and reads on with a new one. */
-  restart(): void
   close(): Promise<void>
 }
 
@@ -79,7 +68,7 @@ function followPartition(options: FollowerOptions, partition: number): Followed 
   let current: Consumer | undefined
   let caughtUp = false
   let closed = false
-  let stop: (() => void) | undefined
+  let consumed: Consumed | undefined
 
   const read = (message: JsMsg): void => {
     const entries = message.headers?.get(SESSIONS_HEADER) ?? ''
@@ -122,10 +111,12 @@ function followPartition(options: FollowerOptions, partition: number): Followed 
           callback: read,
           max_messages: PULL_MESSAGES,
         })
-        stop = () => messages.stop()
-        if (closed) stop()
+        consumed = endInTime(nc, consumer, messages)
+        if (closed) consumed.end()
         const error = await messages.closed()
         if (error) throw error
+        // What is asked meanwhile the server still answers of the one that was given up.
+        if (consumed.stale && !closed) continue
       } catch (error) {
         if (!closed) log.warn({ err: error, partition }, 'following a stream failed; starting again where it ended')
       }
@@ -138,10 +129,9 @@ function followPartition(options: FollowerOptions, partition: number): Followed 
     position: () => position,
     end,
     caughtUp: () => caughtUp,
-    restart: () => stop?.(),
     close: async () => {
       closed = true
-      stop?.()
+      consumed?.end()
       // The connection may be gone, and with it the answer that `run` waits for: bounded.
       await Promise.race([running, new Promise(resolve => setTimeout(resolve, 1_000).unref())])
     },

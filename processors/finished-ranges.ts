@@ -1,7 +1,8 @@
 // The BLOCKS stream -> the records of finished ranges in order, from a position on: what an owner has to look at.
 import { DeliverPolicy, type JetStreamClient } from '@nats-io/jetstream'
+import type { NatsConnection } from '@nats-io/transport-node'
 import { BLOCKS_STREAM } from '#proto/streams.ts'
-import { FOLLOWING } from '#runtime/following.ts'
+import { endInTime, FOLLOWING } from '#runtime/following.ts'
 import type { Log } from '#runtime/log.ts'
 import type { BlockRecord } from './blocks.ts'
 import { sleep } from './outage.ts'
@@ -26,26 +27,29 @@ const PULL_MESSAGES = 500
 const RETRY_MS = 250
 
 interface FollowOptions {
+  readonly nc: NatsConnection
   readonly js: JetStreamClient
   readonly signal: AbortSignal
   readonly log: Log
 }
 
 /** Follows the stream behind `after`, until the partition's signal aborts. */
-export function followFinished({ js, signal, log }: FollowOptions, after: number): FinishedRanges {
+export function followFinished({ nc, js, signal, log }: FollowOptions, after: number): FinishedRanges {
   const waiting: PlacedRecord[] = []
   let last = after
   let wake: () => void = () => {}
 
-  const pull = async (): Promise<void> => {
+  /** Until the signal aborts, or until it is to be begun anew: true. */
+  const pull = async (): Promise<boolean> => {
     const consumer = await js.consumers.get(BLOCKS_STREAM, {
       deliver_policy: DeliverPolicy.StartSequence,
       opt_start_seq: last + 1,
     })
     const messages = await consumer.consume({ ...FOLLOWING, max_messages: PULL_MESSAGES })
-    const stop = (): void => messages.stop()
-    signal.addEventListener('abort', stop, { once: true })
-    if (signal.aborted) stop()
+    const consumed = endInTime(nc, consumer, messages)
+    const { end } = consumed
+    signal.addEventListener('abort', end, { once: true })
+    if (signal.aborted) end()
     try {
       for await (const message of messages) {
         if (message.seq > last + 1 && last > 0) {
@@ -60,16 +64,18 @@ export function followFinished({ js, signal, log }: FollowOptions, after: number
         while (waiting.length >= WAITING_MAX && !signal.aborted) await sleep(RETRY_MS, signal)
       }
     } finally {
-      signal.removeEventListener('abort', stop)
+      signal.removeEventListener('abort', end)
     }
+    return consumed.stale
   }
 
   void (async () => {
     let told = false
     while (!signal.aborted) {
       try {
-        await pull()
+        const again = await pull()
         told = false
+        if (again) continue
       } catch (error) {
         if (!told && !signal.aborted) log.warn({ err: error }, 'finished ranges are not followed; trying again')
         told = true

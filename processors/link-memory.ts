@@ -2,6 +2,7 @@
 // Spans that come after the link of their trace are written at home by it. It knows nothing for sure but what it says: whoever uses it
 // names the position up to which it had heard, and what was revealed since is looked at again (mover.ts).
 import type { JetStreamClient, JetStreamManager } from '@nats-io/jetstream'
+import type { NatsConnection } from '@nats-io/transport-node'
 import { BLOCKS_STREAM } from '#proto/streams.ts'
 import type { Log } from '#runtime/log.ts'
 import type { Store } from '#store/client.ts'
@@ -32,6 +33,7 @@ const IDLE_MS = 5_000
 const RETRY_MS = 500
 
 interface LinkMemoryOptions {
+  readonly nc: NatsConnection
   readonly js: JetStreamClient
   readonly jsm: JetStreamManager
   readonly store: Store
@@ -41,7 +43,7 @@ interface LinkMemoryOptions {
 }
 
 /** Starts following. */
-export function followLinks({ js, jsm, store, log, traces = TRACES }: LinkMemoryOptions): LinkMemory {
+export function followLinks({ nc, js, jsm, store, log, traces = TRACES }: LinkMemoryOptions): LinkMemory {
   const closed = new AbortController()
   const { signal } = closed
   const homes = new Recent<Home>(Math.ceil(traces / 2))
@@ -71,7 +73,7 @@ export function followLinks({ js, jsm, store, log, traces = TRACES }: LinkMemory
     const { state } = await jsm.streams.info(BLOCKS_STREAM)
     since = Math.max(0, state.first_seq - 1, state.last_seq - BACK)
     revision = since
-    const { waiting, changed } = followFinished({ js, signal, log }, since)
+    const { waiting, changed } = followFinished({ nc, js, signal, log }, since)
     while (!signal.aborted) {
       if (waiting.length === 0) await changed(IDLE_MS)
       const found = waiting.slice()

@@ -74,7 +74,7 @@ await runPart('processor', async ({ env, log, metrics }) => {
   const js = jetstream(nc, { timeout: 5_000 })
   const jsm = await jetstreamManager(nc, { timeout: 5_000 })
   // What an owner asks about its rows has its answer in the shard of its partition: links too are of organizations of that shard.
-  const placed = shards.all.map(store => ({ store, links: followLinks({ js, jsm, store, log }) }))
+  const placed = shards.all.map(store => ({ store, links: followLinks({ nc, js, jsm, store, log }) }))
   const shared = {
     nc,
     js,

@@ -80,7 +80,7 @@ export class Mover {
   async run(): Promise<void> {
     await this.#open()
     await this.#insist(() => this.#alone(() => this.#finish()))
-    const finished = followFinished({ js: this.#context.shared.js, ...this.#context }, this.#state.at)
+    const finished = followFinished({ ...this.#context.shared, ...this.#context }, this.#state.at)
     while (!this.#context.draining()) {
       this.#check()
       const round = this.#next(finished)

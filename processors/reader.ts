@@ -6,6 +6,7 @@ import { AckPolicy, DeliverPolicy, jetstreamManager, ReplayPolicy } from '@nats-
 import type { Msg, NatsConnection, Status, Subscription } from '@nats-io/transport-node'
 import { createInbox } from '@nats-io/transport-node'
 import { isNewerEnvelope } from '#proto/envelope.ts'
+import { RENEW_MS } from '#runtime/following.ts'
 import type { Log } from '#runtime/log.ts'
 import { Outage, within } from './outage.ts'
 import { envelopeWeight } from './weight.ts'
@@ -45,7 +46,7 @@ export interface Reader {
 
 /** Headers, subject and protocol around the largest payload. */
 const MESSAGE_OVERHEAD_BYTES = 128 * 1024
-const PULL_EXPIRES_MS = 30_000
+const PULL_EXPIRES_MS = 60_000
 const HEARTBEAT_MS = 5_000
 const SILENCE_MS = 12_000
 /** How long a goodbye may take. */
@@ -54,14 +55,18 @@ const NS_PER_MS = 1_000_000
 const BATCH = 50_000
 
 /** Reads `stream` from sequence `from` on. `bufferBytes`: how much may wait here. */
-export function openReader(options: {
-  nc: NatsConnection
-  stream: string
-  from: number
-  bufferBytes: number
-  log: Log
-}): Reader {
+export function openReader(options: ReaderOptions): Reader {
   return new PullReader(options)
+}
+
+interface ReaderOptions {
+  readonly nc: NatsConnection
+  readonly stream: string
+  readonly from: number
+  readonly bufferBytes: number
+  readonly log: Log
+  /** A pull gets no older; for tests. */
+  readonly renewMs?: number
 }
 
 class PullReader implements Reader {
@@ -81,6 +86,7 @@ class PullReader implements Reader {
   #delivery = 1
   #wanted = 0
   #heardAt = performance.now()
+  #askedAt = performance.now()
   #watchdog: NodeJS.Timeout
   #closed = false
   #opening = false
@@ -93,16 +99,22 @@ class PullReader implements Reader {
   pending = 0
   onArrival: () => void = () => {}
 
-  constructor(options: { nc: NatsConnection; stream: string; from: number; bufferBytes: number; log: Log }) {
+  constructor(options: ReaderOptions) {
     this.#nc = options.nc
     this.#stream = options.stream
     this.#next = options.from
     this.#log = options.log
     this.#outage = new Outage(options.log, `reading ${options.stream}`)
     this.#limit = Math.max(options.bufferBytes, (options.nc.info?.max_payload ?? 0) + MESSAGE_OVERHEAD_BYTES)
-    this.#watchdog = setInterval(() => {
-      if (performance.now() - this.#heardAt > SILENCE_MS && this.#wanted > 0) this.#restart()
-    }, 2_000)
+    const { renewMs = RENEW_MS } = options
+    this.#watchdog = setInterval(
+      () => {
+        const now = performance.now()
+        // The server may forget a pull whose time is over without a word (see RENEW_MS).
+        if (this.#wanted > 0 && (now - this.#heardAt > SILENCE_MS || now - this.#askedAt > renewMs)) this.#restart()
+      },
+      Math.min(2_000, renewMs),
+    )
     this.#watchdog.unref()
     this.#statuses = options.nc.status()
     void this.#followReconnects()
@@ -166,7 +178,7 @@ class PullReader implements Reader {
 
   /** Makes a new consumer at the next position; whatever the old one still delivers is ignored. */
   #restart(): void {
-    if (this.#opening || this.#closed) return
+    if (this.#opening || this.#closed || this.#nc.isClosed()) return
     this.#opening = true
     const serial = ++this.#serial
     this.#subscription?.unsubscribe()
@@ -215,6 +227,7 @@ class PullReader implements Reader {
     if (this.#bytes * 2 > this.#limit) return
     this.#wanted = BATCH
     this.#heardAt = performance.now()
+    this.#askedAt = this.#heardAt
     this.#nc.publish(
       `$JS.API.CONSUMER.MSG.NEXT.${this.#stream}.${this.#consumer}`,
       JSON.stringify({

@@ -2,7 +2,7 @@
 import { DeliverPolicy, jetstream, jetstreamManager } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/transport-node'
 import { BLOCKS_STREAM } from '#proto/streams.ts'
-import { FOLLOWING } from '#runtime/following.ts'
+import { endInTime, FOLLOWING } from '#runtime/following.ts'
 import type { Log } from '#runtime/log.ts'
 
 /** A finished range: rows of these positions and this generation are in the store. `position` orders ranges as they were finished. */
@@ -55,7 +55,8 @@ export function followStoredRanges(nc: NatsConnection, log: Log): StoredRanges {
     for (const wake of waiting) wake()
   }
 
-  const follow = async (): Promise<void> => {
+  /** Until it is closed, or until it is to be begun anew: true. */
+  const follow = async (): Promise<boolean> => {
     if (last < 0) {
       const { state } = await (await jetstreamManager(nc)).streams.info(BLOCKS_STREAM)
       last = Math.max(state.first_seq - 1, state.last_seq - REMEMBERED, 0)
@@ -77,20 +78,23 @@ export function followStoredRanges(nc: NatsConnection, log: Log): StoredRanges {
       },
       max_messages: PULL_MESSAGES,
     })
-    const stop = (): void => messages.stop()
-    closed.signal.addEventListener('abort', stop, { once: true })
-    if (closed.signal.aborted) stop()
+    const consumed = endInTime(nc, consumer, messages)
+    const { end } = consumed
+    closed.signal.addEventListener('abort', end, { once: true })
+    if (closed.signal.aborted) end()
     const error = await messages.closed()
-    closed.signal.removeEventListener('abort', stop)
+    closed.signal.removeEventListener('abort', end)
     if (error) throw error
+    return consumed.stale
   }
 
   void (async () => {
     let told = false
     while (!closed.signal.aborted && !nc.isClosed()) {
       try {
-        await follow()
+        const again = await follow()
         told = false
+        if (again) continue
       } catch (error) {
         if (!closed.signal.aborted && !told) log.warn({ err: error }, 'finished ranges are not followed; trying again')
         told = true

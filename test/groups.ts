@@ -12,7 +12,12 @@ export const GROUPS: readonly (readonly string[])[] = [
   ],
   [
     ...['processors/corrector.test.ts', 'processors/hold.test.ts', 'processors/members.test.ts'],
-    ...['processors/placing.test.ts', 'processors/purge.test.ts', 'processors/readings.test.ts'],
+    ...[
+      'processors/following.test.ts',
+      'processors/placing.test.ts',
+      'processors/purge.test.ts',
+      'processors/readings.test.ts',
+    ],
   ],
   ['store'],
   [
