@@ -1,5 +1,5 @@
 import t from 'tap'
-import { around, placeSpans } from './span-tree.ts'
+import { around, parentsFirst, placeSpans } from './span-tree.ts'
 
 /** `a<b` = a with the parent b; nodes stand in the order of their start. */
 function nodes(text: string) {
@@ -20,6 +20,22 @@ t.test('parents stand before their children, siblings by start', async t => {
   f('a b<a c<a d<b', 'a.0 b.1 d.2 c.1')
   f('child<root root', 'root.0 child.1')
   f('a b', 'a.0 b.0')
+})
+
+t.test('of those that start at once, parents stand first', async t => {
+  const f = (text: string, expected: string) => {
+    const timed = nodes(text).map(node => ({ ...node, ts: node.event_id.slice(0, 1) }))
+    t.equal(
+      parentsFirst(timed)
+        .map(node => node.event_id)
+        .join(' '),
+      expected,
+      text,
+    )
+  }
+  f('1c<1a 1b 1a 2a<1b', '1b 1a 1c 2a')
+  f('1a<2a 2a', '1a 2a')
+  f('1a<1b 1b<1a', '1a 1b')
 })
 
 t.test('orphans and spans that are their own parents become roots', async t => {

@@ -43,6 +43,13 @@ export function placeSpans<T extends TreeNode>(nodes: readonly T[]): Placed<T>[]
   return placed
 }
 
+/** Nodes in order of start, of which those that start at once stand parents first. */
+export function parentsFirst<T extends TreeNode & { readonly ts: string }>(nodes: readonly T[]): T[] {
+  return [...Map.groupBy(nodes, node => node.ts).values()].flatMap(together =>
+    together.length === 1 ? together : placeSpans(together).map(({ node }) => node),
+  )
+}
+
 /** The earliest node of every cycle. */
 function cycleStarts<T extends TreeNode>(nodes: readonly T[], byId: ReadonlyMap<string, T>): Set<T> {
   const position = new Map(nodes.map((node, i) => [node, i]))

@@ -5,12 +5,18 @@ import { OF_CONVERSATIONS } from './conversation-facts.ts'
 import type { EventRecord } from './events.ts'
 import { EVENT_COLUMNS } from './events.ts'
 
+// A clock of milliseconds gives turns of a conversation one time, as does a sender whose events take that of their arrival: those stand
+// as they arrived, for which a conversation's rows have positions of one partition. Ids of their own would shuffle them.
+const ARRIVAL = ['origin_sequence', 'origin_frame', 'origin_index', 'toString(event_id)']
+const OLDEST_FIRST = ['ts', ...ARRIVAL].join(', ')
+const NEWEST_FIRST = ['ts', ...ARRIVAL].map(column => `${column} DESC`).join(', ')
+
 // One read with all columns: the rows of some conversations are few, and to find them again by their keys is a statement more.
 const NEWEST_SQL = `
   SELECT ${EVENT_COLUMNS}
   FROM events FINAL
   PREWHERE ${OF_CONVERSATIONS}
-  ORDER BY ts DESC, toString(event_id)
+  ORDER BY ${NEWEST_FIRST}
   LIMIT {each:UInt32} BY conversation_id`
 
 /** The newest events of each conversation, newest first. */
@@ -22,7 +28,7 @@ const OLDEST_SQL = `
   SELECT ${EVENT_COLUMNS}
   FROM events FINAL
   PREWHERE ${OF_CONVERSATIONS}
-  ORDER BY ts, toString(event_id)
+  ORDER BY ${OLDEST_FIRST}
   LIMIT {limit:UInt32}`
 
 /** The oldest events, oldest first. */
@@ -46,7 +52,7 @@ const SPANS_SQL = `
     SELECT event_id, parent_id, span_id, ts, duration_ns, kind, name, failed
     FROM events FINAL
     PREWHERE ${OF_CONVERSATIONS}
-    ORDER BY ts, toString(event_id)
+    ORDER BY ${OLDEST_FIRST}
     LIMIT {limit:UInt32}
   )`
 

@@ -266,6 +266,30 @@ t.test('the recording of a call has an address for ten minutes', async t => {
   t.equal((await audio(`?conversation_id=${odd}`)).status, 404, 'an address that a page must not follow')
 })
 
+t.test('events of one instant stand as they arrived, parents before their children', async t => {
+  const AT_ONCE = id(9_100)
+  const turn = (n: number, parent?: number, at = '2026-06-15T10:30:00.000Z') =>
+    storedEvent({
+      ...{ organization: a.organization, conversation_id: AT_ONCE, event_id: id(n), at },
+      ...(parent === undefined ? {} : { parent_id: id(parent) }),
+    })
+  const later = '2026-06-15T10:30:00.001Z'
+  await insertEvents(db.store, [
+    turn(9_107),
+    turn(9_103),
+    turn(9_109, 9_101),
+    turn(9_101),
+    turn(9_100, undefined, later),
+  ])
+  const { messages } = (await post('conversation-messages', { conversation_id: AT_ONCE })).body
+  t.strictSame(numbers(messages), [9_107, 9_103, 9_101, 9_109, 9_100])
+  const { spans } = (await post('conversation-spans', { conversation_id: AT_ONCE })).body
+  t.strictSame(numbers(spans), [9_107, 9_103, 9_101, 9_109, 9_100])
+  const found = { search_field: 'conversation_id', search_value: AT_ONCE }
+  const [{ events }] = (await post('user-stories', found)).body.conversations
+  t.strictSame(numbers(events), [9_100, 9_101, 9_109, 9_103, 9_107], 'the newest first')
+})
+
 t.test('a long conversation is cut and says so', async t => {
   const LONG = id(181)
   const events = Array.from({ length: MESSAGES_MAX + 1 }, (_, i) =>

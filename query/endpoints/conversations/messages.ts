@@ -16,6 +16,7 @@ import { readFacts } from '../../reads/conversation-facts.ts'
 import { costOfEvent } from '../../reads/costs.ts'
 import { readLenders } from '../../reads/lenders.ts'
 import { readTexts } from '../../reads/texts.ts'
+import { parentsFirst } from '../../span-tree.ts'
 import type { FoundConversation } from './find.ts'
 import { findConversation } from './find.ts'
 
@@ -67,7 +68,7 @@ async function readMessages(
 ): Promise<{ messages: MessageRow[]; truncated: boolean }> {
   if (bounds === null) return { messages: [], truncated: false }
   const found = await oldestEvents(reader, bounds, MESSAGES_MAX + 1)
-  const records = found.slice(0, MESSAGES_MAX)
+  const records = parentsFirst(found.slice(0, MESSAGES_MAX))
   const ids = records.map(record => record.event_id)
   const [[texts, lenders], children] = await Promise.all([
     readLenders(reader, bounds, records).then(
