@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import { gzipSync } from 'node:zlib'
+import { deflateSync, gzipSync } from 'node:zlib'
 import t from 'tap'
-import type { Body } from '#ingest/body.ts'
+import type { Body, Packing } from '#ingest/body.ts'
 import { borrowBody, createCollector, createCompression, encodingOf, inflateChunkBytes } from '#ingest/body.ts'
 import { createBudget } from '#ingest/budget.ts'
 
@@ -72,7 +72,7 @@ t.test('a borrowed body is copied only when it is kept', async t => {
   t.equal(budget.used(), 0)
 })
 
-t.test('gzip bodies are inflated to the limit and not beyond', async t => {
+t.test('packed bodies are inflated to the limit and not beyond', async t => {
   const budget = createBudget(1024 * KiB)
   const compression = createCompression(budget, 64 * KiB)
   const bodyOf = (bytes: Uint8Array): Body => {
@@ -80,8 +80,8 @@ t.test('gzip bodies are inflated to the limit and not beyond', async t => {
     body.keep()
     return body
   }
-  const f = async (bytes: Uint8Array, expected: string): Promise<void> => {
-    const inflated = await compression.inflate(bodyOf(bytes))
+  const f = async (bytes: Uint8Array, expected: string, packing: Packing = 'gzip'): Promise<void> => {
+    const inflated = await compression.inflate(bodyOf(bytes), packing)
     t.equal(inflated.ok ? String(inflated.body.bytes.length) : inflated.code, expected)
     if (inflated.ok) inflated.body.release()
     t.equal(budget.used(), 0)
@@ -95,20 +95,28 @@ t.test('gzip bodies are inflated to the limit and not beyond', async t => {
   await f(Buffer.from('no gzip at all'), 'REQ_ENCODING_INVALID')
   await f(gzipSync('cut in the middle').subarray(0, 20), 'REQ_ENCODING_INVALID')
   await f(new Uint8Array(0), 'REQ_ENCODING_INVALID')
+  await f(deflateSync(randomBytes(64 * KiB)), String(64 * KiB), 'deflate')
+  await f(deflateSync(Buffer.alloc(64 * KiB + 1)), 'REQ_BODY_TOO_LARGE', 'deflate')
+  await f(deflateSync('cut in the middle').subarray(0, 12), 'REQ_ENCODING_INVALID', 'deflate')
+  await f(gzipSync('another format'), 'REQ_ENCODING_INVALID', 'deflate')
   const bomb = gzipSync(Buffer.alloc(32 * 1024 * KiB))
-  await Promise.all(Array.from({ length: 20 }, () => compression.inflate(bodyOf(bomb)).then(r => t.notOk(r.ok))))
+  await Promise.all(
+    Array.from({ length: 20 }, () => compression.inflate(bodyOf(bomb), 'gzip').then(r => t.notOk(r.ok))),
+  )
   t.equal(budget.used(), 0)
   t.ok((await compression.deflate(Buffer.alloc(64 * KiB))).length < KiB)
 })
 
 t.test('a body is inflated in one piece, as large as it says, within its limit', async t => {
-  const f = (gzip: Uint8Array, limit: number, expected: number) => t.equal(inflateChunkBytes(gzip, limit), expected)
+  const f = (gzip: Uint8Array, limit: number, expected: number) =>
+    t.equal(inflateChunkBytes(gzip, 'gzip', limit), expected)
   f(gzipSync(randomBytes(300 * KiB)), 1024 * KiB, 300 * KiB + 1)
   f(gzipSync(Buffer.alloc(2048 * KiB)), 1024 * KiB, 1024 * KiB + 1)
   f(gzipSync('small'), 1024 * KiB, 4 * KiB + 1)
   // The last member is not all: no more pieces than a bomb of this size could ever fill in any case.
   f(Buffer.concat([gzipSync(randomBytes(90 * KiB)), gzipSync('x')]), 1024 * KiB, 128 * KiB + 1)
   f(new Uint8Array(2), 1024 * KiB, 4 * KiB + 1)
+  t.equal(inflateChunkBytes(deflateSync('says nothing'), 'deflate', 1024 * KiB), 4 * KiB + 1)
 })
 
 t.test('content encodings', async t => {
@@ -118,6 +126,7 @@ t.test('content encodings', async t => {
   f('gzip', 'gzip')
   f(' GZIP ', 'gzip')
   f('x-gzip', 'gzip')
+  f('Deflate', 'deflate')
   f('br', null)
   f('gzip, gzip', null)
 })

@@ -124,38 +124,44 @@ export function createCollector(budget: Budget, maxBytes: number): Collector {
   }
 }
 
+/** How a body is packed on the wire. `deflate` is what exporters of Python send on request, in the zlib format that HTTP means. */
+export type Packing = 'gzip' | 'deflate'
+
 /** How a body is written on the wire; null = an encoding that is not known here. */
-export function encodingOf(header: string): 'identity' | 'gzip' | null {
+export function encodingOf(header: string): 'identity' | Packing | null {
   if (header === '') return 'identity'
   const name = header.trim().toLowerCase()
   if (name === 'gzip' || name === 'x-gzip') return 'gzip'
-  return name === 'identity' ? 'identity' : null
+  return name === 'identity' || name === 'deflate' ? name : null
 }
 
 /** Outcome of inflating: the bytes, or why not. */
 export type Inflated = { readonly ok: true; readonly body: Body } | { readonly ok: false; readonly code: ErrorCode }
 
-/** Gzip in both directions, off the event loop. */
+/** Packed bodies in both directions, off the event loop. */
 export interface Compression {
-  /** Inflates a gzip body (any number of members) to at most `maxBytes` and releases it. */
-  inflate(body: Body): Promise<Inflated>
+  /** Inflates a body (of gzip: any number of members) to at most `maxBytes` and releases it. */
+  inflate(body: Body, packing: Packing): Promise<Inflated>
   /** Gzips a payload. */
   deflate(bytes: Uint8Array): Promise<Uint8Array>
 }
 
-const gunzip = promisify<Uint8Array, zlib.ZlibOptions, Buffer>(zlib.gunzip)
+const unpack = {
+  gzip: promisify<Uint8Array, zlib.ZlibOptions, Buffer>(zlib.gunzip),
+  deflate: promisify<Uint8Array, zlib.ZlibOptions, Buffer>(zlib.inflate),
+}
 const gzip = promisify<Uint8Array, zlib.ZlibOptions, Buffer>(zlib.gzip)
 
 /** Compression with a limit after inflating. */
 export function createCompression(budget: Budget, maxBytes: number): Compression {
   const slot = createSlots(ZLIB_CONCURRENCY)
   return {
-    inflate: body =>
+    inflate: (body, packing) =>
       slot(async (): Promise<Inflated> => {
         try {
           const limit = Math.min(maxBytes, Math.max(FREE_BYTES, body.bytes.length * MAX_RATIO))
-          const options = { maxOutputLength: limit, chunkSize: inflateChunkBytes(body.bytes, limit) }
-          const bytes = await gunzip(body.bytes, options)
+          const options = { maxOutputLength: limit, chunkSize: inflateChunkBytes(body.bytes, packing, limit) }
+          const bytes = await unpack[packing](body.bytes, options)
           if (!budget.take(bytes.length)) return { ok: false, code: 'ING_FULL' }
           return { ok: true, body: ownBody(budget, bytes, bytes.length) }
         } catch (error) {
@@ -178,11 +184,12 @@ const CHUNK_SHARE = 8
 /**
  * How much to inflate at a time: all of it, as the body itself says. Then there is one piece, which comes back to the event loop once and
  * is not copied; a bomb is over its limit with the first. What a body says of itself is only believed up to `limit`, and whoever says too
- * little is inflated in more pieces.
+ * little, or nothing as in zlib's format, is inflated in more pieces.
  */
-export function inflateChunkBytes(gzip: Uint8Array, limit: number): number {
-  const { buffer, byteOffset, length } = gzip
-  const said = length < TRAILER_BYTES ? 0 : new DataView(buffer, byteOffset).getUint32(length - TRAILER_BYTES, true)
+export function inflateChunkBytes(packed: Uint8Array, packing: Packing, limit: number): number {
+  const { buffer, byteOffset, length } = packed
+  const isSaid = packing === 'gzip' && length >= TRAILER_BYTES
+  const said = !isSaid ? 0 : new DataView(buffer, byteOffset).getUint32(length - TRAILER_BYTES, true)
   const least = Math.max(LEAST_CHUNK_BYTES, Math.min(length * CHUNK_SHARE, ZLIB_CHUNK_BYTES))
   // One more than fits: the end is seen without another round.
   return Math.min(limit, Math.max(least, said)) + 1

@@ -4,7 +4,7 @@
 import type { HttpRequest, HttpResponse, us_listen_socket } from 'uWebSockets.js'
 import uWS from 'uWebSockets.js'
 import type { Authenticate, CheckWriteKey } from '#ingest/auth.ts'
-import type { Body, Collector, Compression } from '#ingest/body.ts'
+import type { Body, Collector, Compression, Packing } from '#ingest/body.ts'
 import { borrowBody, createCollector, encodingOf, MAX_RATIO } from '#ingest/body.ts'
 import type { Budget } from '#ingest/budget.ts'
 import { downstreamOf } from '#ingest/downstream.ts'
@@ -179,8 +179,8 @@ function ingest(
   if (early !== null) return exchange.refuseEarly(early)
   if (content === null) return exchange.refuse('REQ_TYPE_UNSUPPORTED', 'use application/json or application/x-protobuf')
   const encoding = encodingOf(req.getHeader('content-encoding'))
-  if (encoding === null) return exchange.refuse('REQ_ENCODING_UNSUPPORTED', 'use gzip or none')
-  const upload = new Upload(state, exchange, route, organization, content, encoding === 'gzip')
+  if (encoding === null) return exchange.refuse('REQ_ENCODING_UNSUPPORTED', 'use gzip, deflate or none')
+  const upload = new Upload(state, exchange, route, organization, content, encoding === 'identity' ? null : encoding)
   res.onData((chunk, last) => upload.push(chunk, last))
 }
 
@@ -196,7 +196,7 @@ class Upload implements RequestContext {
   readonly #state: ServerState
   readonly #exchange: Exchange
   readonly #route: IngestRoute
-  readonly #gzip: boolean
+  readonly #packing: Packing | null
   #collector: Collector | null = null
 
   constructor(
@@ -205,7 +205,7 @@ class Upload implements RequestContext {
     route: IngestRoute,
     organization: Organization,
     content: OtlpContent,
-    gzip: boolean,
+    packing: Packing | null,
   ) {
     this.#state = state
     this.ids = state.options.ids
@@ -213,7 +213,7 @@ class Upload implements RequestContext {
     this.#route = route
     this.organization = organization
     this.content = content
-    this.#gzip = gzip
+    this.#packing = packing
   }
 
   push(chunk: ArrayBuffer, last: boolean): void {
@@ -237,16 +237,16 @@ class Upload implements RequestContext {
 
   #whole(body: Body): void {
     this.#state.options.rates?.body(this.organization.id, this.#exchange.bodyBytes)
-    if (this.#gzip) this.#inflate(body)
-    else this.#judge(body)
+    if (this.#packing === null) this.#judge(body)
+    else this.#inflate(body, this.#packing)
   }
 
-  #inflate(body: Body): void {
+  #inflate(body: Body, packing: Packing): void {
     const exchange = this.#exchange
     const { compression, log } = this.#state.options
     if (!body.keep()) return exchange.refuse('ING_FULL')
     compression
-      .inflate(body)
+      .inflate(body, packing)
       .then(inflated => {
         if (inflated.ok) return this.#judge(inflated.body)
         const detail = `${limitOf(this.#state.options)}, ${MAX_RATIO}:1 at most`
