@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { type ClickHouseEngine, startClickHouse } from '#local/clickhouse.ts'
 import { migrate } from '#store/migrate.ts'
 import { FOR_FEW_ROWS } from './engines.ts'
-import { TEMPLATE, WALLED } from './template.ts'
+import { prepareTemplate, TEMPLATE, WALLED } from './template.ts'
 
 /** Longer than the gap between two test files, short enough to leave nothing behind. */
 const UNUSED_MS = 10_000
@@ -54,6 +54,7 @@ const dir = await mkdtemp(join(tmpdir(), 'parley-test-clickhouse-'))
 started(
   startClickHouse({ dir, databases: WALLED, settings: FOR_FEW_ROWS, startTimeoutMs: 250_000 }).then(async running => {
     await migrate({ url: running.url, database: TEMPLATE, application: 'test' })
+    await prepareTemplate(running.url)
     return running
   }),
 )

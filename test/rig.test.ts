@@ -4,7 +4,17 @@ import t from 'tap'
 import { migrate } from '#store/migrate.ts'
 import { applyStreams } from '#streams/apply.ts'
 import { sharedClickHouse } from './engines.ts'
-import { connectNats, eventually, freshDatabase, startClickHouse, startNats, startPart, testLimits } from './rig.ts'
+import { aggregateInserts } from './folding.ts'
+import {
+  connectNats,
+  eventually,
+  freshDatabase,
+  startClickHouse,
+  startNats,
+  startPart,
+  type TestEngine,
+  testLimits,
+} from './rig.ts'
 
 t.test('a NATS server that was killed comes back with its streams on the same port', async t => {
   const nats = await startNats(t)
@@ -36,6 +46,8 @@ t.test('a copied schema is what the migrations make', async t => {
     return rows.map(({ sql }) => sql.replaceAll(database, 'db'))
   }
   t.same(await schemaOf(copied), await schemaOf(migrated))
+  await aggregateInserts(migrated.store)
+  t.same(await schemaOf(await freshDatabase(t, undefined, { aggregated: true })), await schemaOf(migrated))
   t.same(
     await migrate({ url: copied.url, database: copied.database, application: 'test' }),
     [],
@@ -43,9 +55,16 @@ t.test('a copied schema is what the migrations make', async t => {
   )
 })
 
+let started: Promise<TestEngine> | undefined
+/** One engine that tests may kill, for both that want it. */
+function ownEngine(): Promise<TestEngine> {
+  started ??= startClickHouse(t)
+  return started
+}
+
 t.test('a ClickHouse that was killed comes back with its rows', async t => {
-  const engine = await startClickHouse(t)
-  const { store } = await freshDatabase(t, engine.url)
+  const engine = await ownEngine()
+  const { store } = await freshDatabase(t, engine.url, { copied: true })
   await store.command('CREATE TABLE kept (a UInt8) ENGINE = MergeTree ORDER BY a')
   await store.command('INSERT INTO kept VALUES (1), (2)')
   await engine.kill9()
@@ -54,7 +73,7 @@ t.test('a ClickHouse that was killed comes back with its rows', async t => {
 })
 
 t.test('only the right credentials reach the engine, and its own user is out of reach', async t => {
-  const engine = await startClickHouse(t)
+  const engine = await ownEngine()
   const f = async (authorization: string | undefined, query: string, headers: Record<string, string> = {}) => {
     const response = await fetch(`http://127.0.0.1:${engine.port}/${query}`, {
       method: 'POST',
