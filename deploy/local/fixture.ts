@@ -66,13 +66,16 @@ export function launch(t: Teardown, env: Record<string, string>): Launched {
   }
 }
 
-export async function freshSettings(t: Teardown): Promise<Record<string, string>> {
+/** Ports that are free, and a folder: a new one, or that of an instance that has ended. */
+export async function freshSettings(t: Teardown, dataDir?: string): Promise<Record<string, string>> {
   return {
-    PARLEY_DATA_DIR: await tempDir(t),
+    PARLEY_DATA_DIR: dataDir ?? (await tempDir(t)),
     PARLEY_PORT: String(await freePort()),
     PARLEY_OTLP_PORT: String(await freePort()),
     // How full the disk of this machine is decides nothing here.
     PARLEY_DISK_MIN_FREE_PERCENT: '0',
+    // One a core is what instances have; each costs as much as its process.
+    PARLEY_PARSE_THREADS: '1',
   }
 }
 

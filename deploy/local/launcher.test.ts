@@ -64,7 +64,7 @@ t.test('a lock of a process that is gone, or of a pid that now means another pro
 
 t.test('an instance runs, stops without rest and goes on', { timeout: 1_200_000 }, async t => {
   const env = await freshSettings(t)
-  const launched = launch(t, { ...env, PARLEY_RECEIVERS: '2' })
+  const launched = launch(t, { ...env, PARLEY_RECEIVERS: '2', PARLEY_PARSE_THREADS: '0' })
   const first = await ready(launched, env)
 
   await t.test('local.json is for its user alone and says where everything is', async t => {

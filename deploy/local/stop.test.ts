@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
 import { createStore } from '#store/client.ts'
-import { eventually, startClickHouse, startNats } from '#test/rig.ts'
+import { eventually, startClickHouse, startNats, tempDir } from '#test/rig.ts'
 import { allGone, freshSettings, launch, processesOf, ready } from './fixture.ts'
 
 /** True while there is a process of this id. */
@@ -17,6 +17,9 @@ function isAlive(pid: number): boolean {
 
 // The stops that wait for someone take up to ten seconds each.
 t.setTimeout(1_200_000)
+
+/** What each of these leaves behind the next one starts from: a schema is laid out once. */
+const dataDir = await tempDir(t)
 
 t.test('a stop in the middle of the start leaves nothing running', { timeout: 1_200_000 }, async t => {
   // Moments of a start: before the engines, while they start, while streams and schema are laid out, while parts start.
@@ -34,7 +37,7 @@ t.test('a stop in the middle of the start leaves nothing running', { timeout: 1_
 
 t.test('a second Ctrl-C ends everything at once', async t => {
   const codeOfStop = async (): Promise<number | null> => {
-    const env = await freshSettings(t)
+    const env = await freshSettings(t, dataDir)
     const launched = launch(t, env)
     const { pids } = await ready(launched, env)
     const processes = await processesOf(env)
@@ -55,7 +58,7 @@ t.test('a second Ctrl-C ends everything at once', async t => {
 })
 
 t.test('a part that does not stop is ended in time', { timeout: 1_200_000 }, async t => {
-  const env = await freshSettings(t)
+  const env = await freshSettings(t, dataDir)
   const launched = launch(t, env)
   const { pids } = await ready(launched, env)
   const processes = await processesOf(env)
@@ -69,7 +72,7 @@ t.test('a part that does not stop is ended in time', { timeout: 1_200_000 }, asy
 })
 
 t.test('a part that cannot start stops the start, says why, and leaves nothing', async t => {
-  const env = await freshSettings(t)
+  const env = await freshSettings(t, dataDir)
   const launched = launch(t, { ...env, PARLEY_MAX_BODY_BYTES: 'huge' })
   t.equal((await launched.exited()).code, 1)
   t.match(launched.output(), /receiver-1: .*PARLEY_MAX_BODY_BYTES/)
