@@ -18,7 +18,7 @@ import {
   type TestEngine,
   testLimits,
 } from '#test/rig.ts'
-import { describe, differences, envelopeOf, Ledger } from './ledger.ts'
+import { describe, envelopeOf, Ledger, projectionDifferences, rowDifferences } from './ledger.ts'
 import { smallLoad } from './load.ts'
 
 /** A load that the stream has acknowledged. */
@@ -41,8 +41,13 @@ export interface KillSystem {
   settled(load: SentLoad, timeoutMs?: number): Promise<void>
   /** Intents that the cursor holds. */
   openIntents(): Promise<number>
-  /** Sentences about what is not as it must be: tables, projections, dead letters and block records. */
+  /** Sentences about what is not as it must be: tables, dead letters and block records. */
   wrong(load: SentLoad): Promise<string[]>
+  /**
+   * The same about every projection, of all that was sent before: what it says too much or too little of a load it goes on saying, so
+   * that it is asked once, after the last of them.
+   */
+  wrongInProjections(): Promise<string[]>
 }
 
 /** Starts NATS and ClickHouse for one partition. */
@@ -53,6 +58,7 @@ export async function startKillSystem(t: Teardown): Promise<KillSystem> {
   const { buckets } = await applyStreams(nc, { ...testLimits, partitions: 1 })
   const js = jetstream(nc)
   const jsm = await jetstreamManager(nc)
+  const sentTo = new Set<string>()
 
   const cursor = async (): Promise<Cursor | undefined> => (await buckets.cursors.get(cursorKeyOf(0)))?.json<Cursor>()
   const messagesOf = async function* (stream: string) {
@@ -108,6 +114,7 @@ export async function startKillSystem(t: Teardown): Promise<KillSystem> {
       const payloads = smallLoad(randomUUID(), now)
       const { seq } = await js.publish(subjectOf(0), envelopeOf(payloads, now))
       for (const payload of payloads) ledger.enter(payload, now)
+      for (const organization of ledger.organizations) sentTo.add(organization)
       return { sequence: seq, ledger }
     },
     settled: async ({ sequence }, timeoutMs = 30_000) => {
@@ -115,6 +122,7 @@ export async function startKillSystem(t: Teardown): Promise<KillSystem> {
       await eventually(`the floor at ${sequence}`, async () => (await floor()) >= sequence, timeoutMs)
     },
     openIntents: async () => (await cursor())?.intents.length ?? 0,
-    wrong: async load => [...describe(await differences(store, load.ledger)), ...(await wrongInStreams(load))],
+    wrong: async load => [...describe(await rowDifferences(store, load.ledger)), ...(await wrongInStreams(load))],
+    wrongInProjections: async () => describe(await projectionDifferences(store, sentTo)),
   }
 }
