@@ -1,5 +1,6 @@
 // A request for the query node as forward.ts sees it: its headers and body, and the ways to answer it piece by piece.
 import type { Exchange, ResponseHandle } from '#ingest/exchange.ts'
+import { endHead } from '#ingest/exchange.ts'
 import type { Downstream } from '#ingest/forward.ts'
 
 /** What is used of a server's request object; it dies with the call that brought it. */
@@ -67,7 +68,7 @@ export function downstreamOf(exchange: Exchange, res: StreamHandle, req: Request
           if (name.toLowerCase() === 'content-length') length = Number(value)
           else res.writeHeader(name, value)
         }
-        if (bodyless) res.endWithoutBody(length)
+        if (bodyless) endHead(res, length)
       })
       if (bodyless) finish()
     },

@@ -17,7 +17,17 @@ export interface ResponseHandle {
   writeStatus(line: string | Uint8Array): unknown
   writeHeader(name: string, value: string): unknown
   end(body?: string | Uint8Array, closes?: boolean): unknown
-  endWithoutBody(length?: number, closes?: boolean): unknown
+  endWithoutBody(length?: 0, closes?: boolean): unknown
+}
+
+/**
+ * Ends an answer without the body whose length it says. The length goes out as a header: given to the server (20.51), the answer is
+ * never over for it, and it closes the connection when the next request comes. Closing takes a length, so that one says 0.
+ */
+export function endHead(res: ResponseHandle, length: number | undefined, closes = false): void {
+  if (closes) return void res.endWithoutBody(0, true)
+  if (length !== undefined) res.writeHeader('Content-Length', String(length))
+  res.endWithoutBody()
 }
 
 /** What is open at a server. */
@@ -123,7 +133,7 @@ export class Exchange implements Answering {
       if (reply.status !== 200) res.writeStatus(statusLine(reply.status))
       res.writeHeader('content-type', reply.contentType)
       for (const [name, value] of reply.headers) res.writeHeader(name, value)
-      if (this.bodyless) res.endWithoutBody(Buffer.byteLength(reply.body), closes)
+      if (this.bodyless) endHead(res, Buffer.byteLength(reply.body), closes)
       else res.end(reply.body, closes)
     })
     this.finish(reply.status)
