@@ -345,6 +345,23 @@ t.test('what each dialect says', async t => {
   )
 })
 
+t.test('documents that were found are what a retriever or a reranker gave', async t => {
+  const f = (kind: string, family: string, values: Record<string, unknown>, expected: Partial<EventRow>) => {
+    const documents = {
+      [`${family}.1.document.content`]: 'second',
+      [`${family}.0.document.id`]: 'd-0',
+      [`${family}.0.document.content`]: 'first',
+      [`${family}.0.document.score`]: 0.5,
+      [`${family}.0.document.metadata`]: '{"page":1}',
+    }
+    t.match(given(t, { values: { 'openinference.span.kind': kind, ...documents, ...values } }), expected, kind)
+  }
+  const found = { input_preview: 'q', output_preview: 'first\nsecond' }
+  f('RETRIEVER', 'retrieval.documents', { 'input.value': 'q' }, { kind: 'resource', ...found })
+  f('RERANKER', 'reranker.output_documents', { 'reranker.query': 'q' }, found)
+  f('RETRIEVER', 'retrieval.documents', { 'output.value': 'told' }, { output_preview: 'told' })
+})
+
 t.test('the address of a user stands where applications attach what they know', async t => {
   const f = (values: Record<string, unknown>, expected: string) => {
     const [unit] = parse(t, request([span(1, 1, {}, { 'session.id': 's', ...values })]))

@@ -8,7 +8,14 @@ import type { JsonObject } from '#proto/json.ts'
 import type { Attributes, Value } from '#proto/otlp/span.ts'
 
 /** Steps in a key that only give the thing below them a name. */
-const envelopes: ReadonlySet<string> = new Set(['message', 'message_content', 'tool_call', 'prompt', 'completion'])
+const envelopes: ReadonlySet<string> = new Set([
+  'message',
+  'message_content',
+  'tool_call',
+  'prompt',
+  'completion',
+  'document',
+])
 
 /** Deepest key that is taken apart. */
 const MAX_STEPS = 12

@@ -27,7 +27,7 @@ export const openinference: Dialect = {
     model: ['llm.request.model_name', 'embedding.model_name', 'reranker.model_name'],
     cost: [{ sum: ['llm.cost.prompt', 'llm.cost.completion'] }],
     input: ['input.value', 'reranker.query'],
-    output: ['output.value', { family: 'retrieval.documents.' }],
+    output: ['output.value', { family: 'retrieval.documents.' }, { family: 'reranker.output_documents.' }],
   },
   types: {
     llm: ['llm'],
