@@ -57,6 +57,7 @@ t.test('corrections stage the rows of events without paying for their projection
     'events.ids',
     'events.keys_daily',
     'events.latency_daily',
+    'events.metadata_versions',
     'events.metrics_15m',
     'events.metrics_daily',
     'events.names_daily',

@@ -13,6 +13,7 @@ import type { Call } from '../endpoint.ts'
 import { readMetrics } from '../endpoints/dashboard/metrics.ts'
 import { askedTools } from '../endpoints/tools/filters.ts'
 import { readToolStats } from '../endpoints/tools/stats.ts'
+import { keptFilterOf, storyConditions } from '../endpoints/user-stories/filters.ts'
 import { groupedStories } from '../endpoints/user-stories/grouped.ts'
 import { NOTHING } from '../filters.ts'
 import {
@@ -31,7 +32,7 @@ import { createReaders } from '../reader.ts'
 import { type ChosenConversation, chooseConversations, positionOf } from '../reads/conversation-page.ts'
 import { type Histories, readHistories } from '../reads/histories.ts'
 import { userCondition } from '../reads/users.ts'
-import { windowOf } from '../window.ts'
+import { windowFrom, windowOf } from '../window.ts'
 import { EVERY, ofUser } from './filter.ts'
 import { readKeptHistories } from './histories.ts'
 import { createKeptDays, KEEP_NOTHING, type KeptDays } from './kept.ts'
@@ -70,6 +71,7 @@ interface Answer {
   readonly metrics: CommandCenterMetrics
   readonly tools: readonly ToolStat[]
   readonly histories: Histories
+  readonly filtered: Histories | null
   readonly groups: unknown
   readonly pages: readonly (readonly ChosenConversation[])[]
 }
@@ -87,9 +89,27 @@ async function answer(by: KeptDays, organization: string, body: object, grouped 
     tools: await readToolStats(call, askedTools(call, body as never)),
     histories: histories ?? (await readHistories(reader, USERS, NOTHING)),
     groups: await groupsOf(call, body, grouped),
+    filtered: body === MONTH ? null : await filteredOf(call),
     pages: await pagesOf(call, body),
   }
 }
+
+async function filteredOf({ kept: by, reader, organization: { id: organization } }: Call): Promise<Histories> {
+  const [filter, { sql, parameters }] = FILTERED
+  const found = await readKeptHistories(by, reader, { organization, users: USERS, filter })
+  return found ?? readHistories(reader, USERS, { sql, parameters: { ...parameters, ...windowFrom(0).parameters } })
+}
+
+/** Of events, of captures and of both: what conversations are filtered by. */
+const FILTER = {
+  metadata_filters: [
+    { key: 'team', value: 'blue' },
+    { key: 'team', value: '["red", "blue", "red"]' },
+    { key: 'team', value: 't1' },
+    { key: 'plan', value: 'pro' },
+  ],
+}
+const FILTERED = [keptFilterOf(FILTER as never, ours) ?? EVERY, storyConditions(FILTER as never, ours)] as const
 
 /** Pages of conversations: two one after the other, from the other end, and of what is searched for. */
 async function pagesOf({ kept: by, reader, organization: { id: organization } }: Call, body: object) {
@@ -108,6 +128,7 @@ async function pagesOf({ kept: by, reader, organization: { id: organization } }:
     await choose({ sort: 'oldest', slice: { ...slice, after } }),
     await choose({ slice }, ofUser('user-3'), userCondition('user-3')),
     await choose({}, ofUser(''), userCondition('')),
+    await choose({ slice: { offset: 0, limit: 5, after } }, ...FILTERED),
   ]
 }
 
@@ -190,6 +211,7 @@ t.before(async () => {
       ...{ user_id: i % 3 === 0 ? `user-${i % 5}` : '', failed: i % 4 === 0 ? 1 : 0 },
       ...{ duration_ns: i % 5 === 0 ? -1 : i * 1_700_000, model: `m-${i % 2}`, provider: 'acme', input_tokens: i },
       present: i % 3 === 0 ? 0 : Present.inputTokens,
+      metadata: i % 4 === 1 ? { plan: i % 8 === 1 ? 'pro' : 'free', team: i % 16 === 5 ? 'blue' : '' } : {},
     }),
   )
   // The same ids in another organization: nothing of it may be counted.
@@ -225,7 +247,7 @@ t.test('kept days answer as rows do, whatever arrives late, moves or vanishes', 
   const questions = await same(t, 'after a late event', [ALL])
   t.strictSame(
     readAgain(questions),
-    ['day_conversations', 'day_figures', 'day_prices', 'day_tools'],
+    ['day_conversations', 'day_event_values', 'day_figures', 'day_prices', 'day_tools'],
     'its day is read, captures are not',
   )
 
@@ -233,6 +255,12 @@ t.test('kept days answer as rows do, whatever arrives late, moves or vanishes', 
   await alike(t, 'after rows have moved to another conversation', [ALL, ENDING])
   await insertMove(store, events.slice(8, 10), null)
   await alike(t, 'after events were taken back', [MONTH])
+  await insertMove(store, events.slice(20, 22), { metadata: { plan: 'pro', team: 'blue' } })
+  t.strictSame(
+    readAgain(await same(t, 'after events say something else of a key', [ALL])),
+    ['day_event_values'],
+    'which is all that is read',
+  )
 
   await insertSessions(store, [
     storedSession({

@@ -68,14 +68,16 @@ export function createKeptDays({ maxMb, waitMs, openReader, metrics, log }: Kept
     }
     kept.set(bytes)
   }
-  const giveUp = (slot: Slot, organization: string, kind: Kind): void => {
-    log.info({ organization, kind, maxMb }, 'whole days of an organization do not fit into memory')
+  const giveUp = (slot: Slot, organization: string, kinds: readonly Kind[]): void => {
+    log.info({ organization, kinds, maxMb }, 'whole days of an organization do not fit into memory')
     const skip = (of: Kind): void => {
       // What has been kept for long may only have gathered what is gone since: then it is read anew at once.
       slot.skipped.set(of, slot.ready.delete(of) ? 0 : TRIED_AGAIN)
     }
-    // Who was there may fit without what came on top of it.
-    const more = kind === 'figures' ? [...slot.ready].filter(one => one !== 'figures') : [kind]
+    // What was needed first may fit without what came on top of it.
+    const [first, ...others] = kinds
+    const onTop = others.length > 0 ? others : first === 'figures' ? [...slot.ready] : kinds
+    const more = onTop.filter(one => one !== 'figures')
     for (const one of more) {
       slot.days.forget(one)
       skip(one)
@@ -93,7 +95,7 @@ export function createKeptDays({ maxMb, waitMs, openReader, metrics, log }: Kept
         slot.days.refresh(reader, { kinds: [kind], maxBytes, statements: STATEMENTS_EACH }).catch(orTooMuch),
       )
       if (found === 'more') continue
-      if (found !== 'done') return giveUp(slot, organization, kind)
+      if (found !== 'done') return giveUp(slot, organization, [kind])
       slot.ready.add('figures').add(kind)
       shrink()
       const ms = Math.round(performance.now() - startedAt)
@@ -124,7 +126,7 @@ export function createKeptDays({ maxMb, waitMs, openReader, metrics, log }: Kept
         asked.inc({ outcome: 'too large' })
         return null
       }
-      const missing = (): Kind[] => kinds.filter(kind => !slot.ready.has(kind))
+      const missing = (): Kind[] => kinds.filter(kind => !slot.ready.has(kind) || !slot.days.holds(kind))
       if (missing().length > 0) {
         const all = Promise.all(missing().map(kind => loading(slot, organization, kind)))
         await Promise.race([all, delay(waitMs, undefined, { ref: false })])
@@ -135,7 +137,7 @@ export function createKeptDays({ maxMb, waitMs, openReader, metrics, log }: Kept
       }
       const answer = await inTurn(slot, () => work(slot.days, { kinds, maxBytes }).catch(orTooMuch))
       // What was asked for last came on top of the others.
-      if (answer === null) giveUp(slot, organization, kinds.at(-1) as Kind)
+      if (answer === null) giveUp(slot, organization, kinds)
       asked.inc({ outcome: answer === null ? 'too large' : 'answered' })
       shrink()
       return answer

@@ -23,7 +23,7 @@ import { createUsers, type Users } from './users.ts'
 export type Kind = 'figures' | More
 /** What comes on top of who was there; what captures say of a key comes with prices. */
 export type More = 'tools' | 'prices' | ValuesKind
-/** `values <source> <key>` */
+/** `values <source> <key>`; source is `event`, or that of a grouping. */
 export type ValuesKind = `values ${string}`
 
 /** How far a refresh came: everything that was stored before it began is there; there is more to be read; it would take too much. */
@@ -51,8 +51,12 @@ export interface OrganizationDays {
   pricesOf(day: string): readonly held.Priced[]
   /** Conversations of a day with all that is kept of them. */
   pairsOf(day: string): held.Pairs | undefined
+  /** Whether a key is still kept. */
+  holds(kind: Kind): boolean
   /** What captures say of a key; it must be kept. */
   valuesOf(kind: ValuesKind): Values
+  /** Conversations with events on some days that say one of the values of a key. */
+  saying(kind: ValuesKind, values: readonly string[], isAsked: (day: string) => boolean): Uint8Array
   /** Of a conversation; 0 = nobody is known. */
   userOf(conversation: number): number
   /** Events of a conversation on all days. */
@@ -68,6 +72,7 @@ export interface OrganizationDays {
 const DAY_MS = 86_400_000
 const NOBODY = new Uint32Array(0)
 
+const EVENT_VALUES = 'values event '
 const isValues = (kind: Kind): kind is ValuesKind => kind.startsWith('values ')
 
 /** Whether one kind is part of another. */
@@ -128,7 +133,13 @@ export function createOrganizationDays(): OrganizationDays {
     toolsOf: day => days.tools.get(day)?.tools ?? [],
     pricesOf: day => days.prices.get(day)?.priced ?? [],
     pairsOf: day => days.events.get(day),
+    holds: kind => !isValues(kind) || columns.has(kind),
     valuesOf: kind => columns.of(kind).settled(ids.size()),
+    saying(kind, values, isAsked) {
+      const marks = new Uint8Array(ids.size())
+      columns.of(kind).mark(marks, values, isAsked)
+      return marks
+    },
     userOf: people.userOf,
     eventsOf: people.eventsOf,
     extentOf: people.extentOf,
@@ -152,12 +163,14 @@ function bytesOfDays({ events, captures, figures, tools, prices }: Days): number
 
 /** Versions of now, or what the same request has been told: a reader is made for one request. */
 function createTold(prices: () => boolean): (reader: Reader, kinds: readonly Kind[]) => Promise<StoreVersions> {
-  let told: { reader: Reader; priced: boolean; versions: StoreVersions } | undefined
+  let told: { reader: Reader; asked: readonly string[]; versions: StoreVersions } | undefined
   return async (reader, kinds) => {
     const priced = kinds.some(kind => isOf('prices', kind)) || prices()
-    if (told?.reader !== reader || (priced && !told.priced)) {
-      const rows = await reader.read<VersionRow>('day_versions', priced ? sql.ALL_VERSIONS_SQL : sql.VERSIONS_SQL)
-      told = { reader, priced, versions: versionsOf(rows) }
+    const named = kinds.some(kind => kind.startsWith(EVENT_VALUES))
+    const more = [...(priced ? [sql.PRICE_VERSIONS_SQL] : []), ...(named ? [sql.METADATA_VERSIONS_SQL] : [])]
+    if (told?.reader !== reader || more.some(one => !told?.asked.includes(one))) {
+      const rows = await reader.read<VersionRow>('day_versions', [sql.VERSIONS_SQL, ...more].join('\n  UNION ALL'))
+      told = { reader, asked: more, versions: versionsOf(rows) }
     }
     return told.versions
   }

@@ -11,7 +11,7 @@ import type { Users } from './users.ts'
 export type Versions = ReadonlyMap<string, string>
 
 export interface VersionRow {
-  readonly of: 'events' | 'captures' | 'replaced' | 'prices'
+  readonly of: 'events' | 'captures' | 'replaced' | 'prices' | 'metadata'
   readonly day: string
   readonly version: string
 }
@@ -21,6 +21,7 @@ export interface StoreVersions {
   readonly captures: Versions
   readonly replaced: string
   readonly prices: Versions
+  readonly metadata: Versions
 }
 
 /** Days of one kind of rows. */
@@ -46,6 +47,7 @@ export function versionsOf(rows: readonly VersionRow[]): StoreVersions {
     captures: of('captures'),
     replaced: of('replaced').get('') ?? '',
     prices: of('prices'),
+    metadata: of('metadata'),
   }
 }
 

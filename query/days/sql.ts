@@ -1,6 +1,7 @@
 // What the store is asked for whole days that are kept in memory: versions of all days, and what some days hold. What a day holds always
 // comes with its version, summed up over the very rows that were read, so that it can never stand under the version of other rows.
 
+import { hasValue } from '../filters.ts'
 import { TIERS } from '../reads/costs.ts'
 import { columnOf, GROUP_KEY, GROUP_VALUES, type Grouping } from '../reads/groups.ts'
 import {
@@ -30,6 +31,9 @@ const PRICE_VERSION = `sumIf(sign * reinterpretAsInt64(cityHash64(
                 conversation_id, model, provider, kind = 'agent' AND source = 'otlp', bitAnd(present, ${HOW}), input_tokens, output_tokens,
                 cache_read_tokens, cache_write_tokens, reasoning_tokens, cost_nanos)), bitAnd(present, ${HOW}) > 0)`
 
+/** Word for word that of 0037_metadata_versions.sql. */
+const METADATA_VERSION = 'sum(sign * reinterpretAsInt64(cityHash64(conversation_id, metadata)))'
+
 /** Versions of days with events, of days on which captures arrived, and of what later reports replaced. */
 export const VERSIONS_SQL = `
   SELECT 'events' AS of, toString(toDate(ts)) AS day, toString(${VERSION}) AS version
@@ -45,13 +49,17 @@ export const VERSIONS_SQL = `
   SELECT 'replaced' AS of, '' AS day, toString(${REPLACED_VERSION}) AS version
   FROM replaced_reports WHERE ${OURS}`
 
-/** The same and versions of what was priced. */
-export const ALL_VERSIONS_SQL = `${VERSIONS_SQL}
-  UNION ALL
+/** Versions of what was priced, and of metadata, which come on top of those. */
+export const PRICE_VERSIONS_SQL = `
   SELECT 'prices' AS of, toString(toDate(ts)) AS day, toString(${PRICE_VERSION}) AS version
   FROM events WHERE ${OURS}
   GROUP BY toDate(ts)
   ${answeredBy('price_versions')}`
+export const METADATA_VERSIONS_SQL = `
+  SELECT 'metadata' AS of, toString(toDate(ts)) AS day, toString(${METADATA_VERSION}) AS version
+  FROM events WHERE ${OURS}
+  GROUP BY toDate(ts)
+  ${answeredBy('metadata_versions')}`
 
 /** A list of ids in base64. */
 const base64 = (list: string): string =>
@@ -193,7 +201,7 @@ export const DAY_CAPTURES_SQL = `
     GROUP BY key
   )`
 
-/** What captures that arrived on a day say of a key, conversation by conversation: its groups as JSON; the last one of a day stands. */
+/** What captures that arrived on a day say of a key, conversation by conversation: the value and its groups as JSON; the last one of a day stands. */
 export function dayValuesSql(source: Grouping['source']): string {
   const column = columnOf(source)
   const key = `{${GROUP_KEY}:String}`
@@ -205,7 +213,7 @@ export function dayValuesSql(source: Grouping['source']): string {
     FROM (
       SELECT toString(toDate(received_at)) AS key, conversation_id, ${CAPTURE_VERSION} AS version,
         argMaxIf(${column}[${key}], ${CAPTURE_ORDER}, ${says}) AS raw,
-        if(countIf(${says}) = 0, '', toJSONString(${GROUP_VALUES})) AS said
+        if(countIf(${says}) = 0, '', toJSONString(arrayPushFront(${GROUP_VALUES}, raw))) AS said
       FROM sessions
       WHERE ${OURS} AND toDate(received_at) IN {days:Array(Date)}
       GROUP BY key, conversation_id
@@ -213,6 +221,33 @@ export function dayValuesSql(source: Grouping['source']): string {
     GROUP BY key
   )`
 }
+
+/** What events of a day say of a key: each conversation with each value. */
+export const DAY_EVENT_VALUES_SQL = `
+  SELECT key, version, ${PAIRS}
+  FROM (
+    SELECT key, toString(sum(version)) AS version, groupArrayIf((conversation_id, said), named AND n > 0) AS pairs
+    FROM (
+      SELECT ${DAY} AS key, conversation_id, mapContains(metadata, {${GROUP_KEY}:String}) AS named, metadata[{${GROUP_KEY}:String}] AS said,
+        sum(sign) AS n, ${METADATA_VERSION} AS version
+      FROM events
+      WHERE ${OURS} AND ${OF_DAYS}
+      GROUP BY key, conversation_id, named, said
+      ${BY_ROWS}
+    )
+    GROUP BY key
+  )`
+
+/** Conversations with events that say one of the values of the key, among what a window holds of its first and its last day. */
+export const RAGGED_VALUES_SQL = `
+  SELECT ${base64('groupArray(conversation_id)')} AS ids
+  FROM (
+    SELECT conversation_id
+    FROM events
+    WHERE ${OURS} AND ${RAGGED_DAYS} AND ${hasValue('metadata', 0)}
+    GROUP BY conversation_id
+    HAVING sum(sign) > 0
+  )`
 
 /** Who was active on the day that a window ends on, before it does. */
 export const LAST_DAY_SQL = `

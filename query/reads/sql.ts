@@ -47,6 +47,7 @@ export type Projection =
   | 'keys_daily'
   | 'versions'
   | 'price_versions'
+  | 'metadata_versions'
   | 'capture_versions'
   | 'by_user'
   | 'ids'

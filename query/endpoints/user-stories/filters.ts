@@ -3,7 +3,7 @@
 import type { UserStoriesRequest } from '#proto/dashboard/user-stories.ts'
 import { ParleyError } from '#proto/errors.ts'
 import { conversationIdOf, isUuid } from '#proto/ids.ts'
-import { EVERY, type KeptFilter, ofIds, ofUser } from '../../days/filter.ts'
+import { allKept, EVERY, type KeptFilter, ofIds, ofUser, withMetadata } from '../../days/filter.ts'
 import type { Conditions } from '../../filters.ts'
 import {
   agentCondition,
@@ -48,10 +48,11 @@ function withEvent(condition: string): string {
 
 /** The same for kept days; null where only the store knows. Precondition: `storyConditions` has not refused the request. */
 export function keptFilterOf(request: UserStoriesRequest, organization: string): KeptFilter | null {
-  const { agent_name, connection_type, sentiment_ids = [], sop_ids = [], metadata_filters = [] } = request
+  const { agent_name, connection_type, sentiment_ids = [], sop_ids = [] } = request
   const names = [agent_name, connection_type].flatMap(listOf)
-  const others = names.length + sentiment_ids.length + sop_ids.length + metadata_filters.length
-  return others > 0 ? null : keptSearchOf(request, organization)
+  if (names.length + sentiment_ids.length + sop_ids.length > 0) return null
+  const parts = [keptSearchOf(request, organization), withMetadata(byKey(request.metadata_filters))]
+  return parts.some(part => part === null) ? null : allKept(parts.flatMap(part => part ?? []))
 }
 
 function keptSearchOf({ search_field: field, search_value: value = '' }: UserStoriesRequest, organization: string) {
