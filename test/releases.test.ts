@@ -25,6 +25,12 @@ const OTHERWISE: readonly { readonly version: string; readonly place: RegExp; re
     place: /\.preview\.last_output: /,
     why: 'the last word was that of a tool that ran within the last turn',
   },
+  {
+    version: '0.1.0',
+    place: /\.conversations\[\d+\]\.events\[\d+\]\.event_id: /,
+    why: 'events of one instant stood in the order of their ids',
+  },
+  { version: '0.1.0', place: /\.fields\[\d+\]\.looked: /, why: 'fields are looked for in fewer places' },
 ]
 const [releases, { url }] = await Promise.all([readReleases(), sharedClickHouse()])
 
@@ -72,10 +78,6 @@ for (const { version, backup, world, answers, organization, owner } of releases)
       })
       t.strictSame(differences, [], question)
     }
-    t.strictSame(
-      [...seen],
-      meant.map(({ why }) => why),
-      'what answers otherwise on purpose does',
-    )
+    t.strictSame([...seen].sort(), meant.map(({ why }) => why).sort(), 'what answers otherwise on purpose does')
   })
 }
