@@ -62,15 +62,10 @@ export function createIntake(options: IntakeOptions): Intake {
 
   const offer = (accepted: Accepted, request: Request, bytes: Uint8Array, gzip: boolean): void => {
     const { context, retries, to } = request
-    const payload = {
-      organization: context.organization,
-      accepted,
-      encoding: encodingOf(accepted.content, gzip),
-      receivedAtMs: context.receivedAtMs,
-      retries,
-      bytes,
-    }
-    const refusal = publisher.offer(payload, new Stored(accepted, context.organization, sessions, to))
+    const { organization, receivedAtMs } = context
+    const encoding = encodingOf(accepted.content, gzip)
+    const payload = { organization, accepted, encoding, receivedAtMs, retries, bytes }
+    const refusal = publisher.offer(payload, new Stored(accepted, organization, sessions, to))
     if (refusal !== null) to.refuse(refusal)
   }
 

@@ -1,6 +1,5 @@
 // The receiver process: bytes in, receipt out. Three connections to NATS (publishing, following, control records), so that none can
 // hold up another; the store is asked about old sessions only.
-
 import { setFlagsFromString } from 'node:v8'
 import { Kvm } from '@nats-io/kv'
 import type { NatsConnection } from '@nats-io/transport-node'
@@ -14,7 +13,7 @@ import { createFollower } from '#ingest/follow.ts'
 import { createForward } from '#ingest/forward.ts'
 import { createIntake } from '#ingest/intake.ts'
 import { createKnownSessions } from '#ingest/known-sessions.ts'
-import { createMeter, registerGauges } from '#ingest/meter.ts'
+import { createMeter, type Meter, registerGauges } from '#ingest/meter.ts'
 import type { Publisher } from '#ingest/publish.ts'
 import { createPublisher } from '#ingest/publish.ts'
 import { createRates } from '#ingest/rates.ts'
@@ -30,7 +29,7 @@ import { CONTROL_BUCKET, REJECTS_BUCKET } from '#proto/streams.ts'
 import type { Log } from '#runtime/log.ts'
 import type { PartContext, RunningPart } from '#runtime/part.ts'
 import { runPart } from '#runtime/part.ts'
-import { readSettings } from '#runtime/settings.ts'
+import { readSettings, type Values } from '#runtime/settings.ts'
 import { openSessionLookup } from '#store/session-lookup.ts'
 import { connect } from '#streams/connect.ts'
 import { type Layout, readLayout, requireShards } from '#streams/layout.ts'
@@ -58,26 +57,9 @@ async function start({ env, log, metrics }: PartContext): Promise<RunningPart> {
   const records = await new Kvm(controlling).open(CONTROL_BUCKET)
   const view = await openControlView(records, log)
 
-  const store = openSessionLookup({
-    url: settings.clickhouseUrl,
-    database: settings.clickhouseDatabase,
-    application: 'parley receiver',
-    maxConnections: 2,
-  })
   const meter = createMeter(metrics, log)
   const budget = createBudget(settings.maxPendingBytes)
-  const known = createKnownSessions(settings.knownSessions)
-  const follower = createFollower({ nc: following, partitions, onSession: (org, id) => sessions.learn(org, id), log })
-  const sessions = createSessions({
-    known,
-    follower,
-    lookup: createSessionLookup(store.ask),
-    partitions,
-    shards,
-    waitMs: settings.sessionWaitMs,
-    maxWaiting: settings.sessionWaits,
-    onLookupFailed: meter.lookupFailed,
-  })
+  const { known, follower, sessions, store } = openSessions(settings, { nc: following, layout, meter, log })
   const wire = createWire(line)
   const publisher = createPublisher({
     wire,
@@ -135,6 +117,40 @@ async function start({ env, log, metrics }: PartContext): Promise<RunningPart> {
       await Promise.all([following.close(), controlling.close(), store.close()])
     },
   }
+}
+
+interface SessionSources {
+  /** A connection that nothing else waits for. */
+  readonly nc: NatsConnection
+  readonly layout: Layout
+  readonly meter: Meter
+  readonly log: Log
+}
+
+/** What the receiver knows of sessions: those that it has heard of, those that the store can be asked for, and who waits for either. */
+function openSessions(
+  settings: Values<typeof ingestSettings>,
+  { nc, layout: { partitions, shards }, meter, log }: SessionSources,
+) {
+  const store = openSessionLookup({
+    url: settings.clickhouseUrl,
+    database: settings.clickhouseDatabase,
+    application: 'parley receiver',
+    maxConnections: 2,
+  })
+  const known = createKnownSessions(settings.knownSessions)
+  const follower = createFollower({ nc, partitions, onSession: (org, id) => sessions.learn(org, id), log })
+  const sessions = createSessions({
+    known,
+    follower,
+    lookup: createSessionLookup(store.ask),
+    partitions,
+    shards,
+    waitMs: settings.sessionWaitMs,
+    maxWaiting: settings.sessionWaits,
+    onLookupFailed: meter.lookupFailed,
+  })
+  return { known, follower, sessions, store }
 }
 
 function reasons(diskFull: boolean, isUp: boolean, behind: readonly number[]): string[] {
