@@ -24,7 +24,7 @@ const SIZES = [
 ] as const
 
 /** Length of the buckets of a window, in seconds. */
-export function bucketSeconds(fromMs: number, toMs: number): number {
+function bucketSeconds(fromMs: number, toMs: number): number {
   return SIZES.find(([longest]) => (toMs - fromMs) / 1000 <= longest)?.[1] ?? WEEK_S
 }
 
@@ -32,7 +32,8 @@ export function bucketSeconds(fromMs: number, toMs: number): number {
 export function seriesOf(window: Window, nowMs: number, firstMs: number | null): Series {
   const toMs = Math.min(window.toMs, nowMs)
   const fromMs = window.fromMs === 0 ? Math.min(firstMs ?? toMs, toMs) : window.fromMs
-  const seconds = bucketSeconds(fromMs, toMs)
+  // All of time is told by days at least, however short it has been.
+  const seconds = Math.max(bucketSeconds(fromMs, toMs), window.fromMs === 0 ? DAY_S : 0)
   if (seconds < DAY_S)
     return {
       seconds,

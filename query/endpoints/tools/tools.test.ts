@@ -3,6 +3,8 @@ import t from 'tap'
 import { latencyBucket, latencyOfBucket } from '#proto/rows.ts'
 import { id, insertEvents, storedEvent } from '../../fixture.ts'
 import { CHAT, LONG_INPUT, startDataNode } from '../../fixture-data.ts'
+import { seriesOf } from '../../series.ts'
+import { windowOf } from '../../window.ts'
 
 const node = await startDataNode(t)
 const { post, a, b } = node
@@ -98,6 +100,9 @@ t.test('the series of a tool has every bucket, and adds up', async t => {
   await f('1w', 21_600, 29)
   await f('1m', 86_400, 31)
   await f('all', 86_400, 21)
+  const now = Date.parse('2026-06-15T12:00:00Z')
+  const lately = seriesOf(windowOf({ time_range: 'all' }, now), now, now - 60_000)
+  t.match(lately, { seconds: 86_400, buckets: { length: 1 } }, 'all of a minute is told by days')
 })
 
 t.test('tools beyond the twentieth are one series', async t => {
