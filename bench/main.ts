@@ -53,12 +53,12 @@ const cases: Readonly<Record<string, { about: string; run: (args: readonly strin
   idle: { about: 'memory and CPU of the running, idle instance', run: idle },
   late: {
     about:
-      'traces in pieces, roots last or never: time home, sums recounted each second; --traces (100000), --rate (4000), --kills (0)',
+      'traces in pieces, roots last or never: time home, sums recounted each second; --traces (100000), --rate (4000), --kills (0), --slow (seconds)',
     run: late,
   },
   moves: {
     about:
-      'rows of a large tenant go home: how long, and where it goes; --traces (20000), --spans (11), --home (4000000)',
+      'rows of a large tenant go home: how long, and where it goes; --traces (20000), --spans (11), --home (4000000), --rest',
     run: moves,
   },
   planning: {

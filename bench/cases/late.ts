@@ -11,12 +11,14 @@ import { type LateRig, startLateRig } from '../late/parts.ts'
 import { homeOf, type Plan, planOf, userOf } from '../late/plan.ts'
 import { oddEvents, recount, type Wrong } from '../late/recount.ts'
 import { send } from '../late/send.ts'
+import { Watch } from '../late/watch.ts'
 import { table } from '../stats.ts'
 import { withTeardown } from '../teardown.ts'
 
 const LOOK_MS = 500
 const RECOUNT_MS = 1_000
 const PROGRESS_MS = 20_000
+const WATCH_MS = 1_000
 /** After the last span was acknowledged. */
 const END_MS = 900_000
 /** The pause before a kill, of the mean that the run leaves for each. */
@@ -27,14 +29,20 @@ interface Wanted {
   readonly rate: number
   readonly kills: number
   readonly seed: number
+  /** Of windows with a span that took longer, ms, it is told what happened; 0 = of none. */
+  readonly slowMs: number
 }
 
-/** Runs the case and prints its table. Options: --traces, --rate (spans a second), --kills (of any process), --seed. */
+/** Runs the case and prints its table. Options: --traces, --rate (spans a second), --kills (of any process), --seed, --slow (seconds). */
 export async function late(args: readonly string[]): Promise<void> {
   const text = { type: 'string' } as const
-  const { values } = parseArgs({ args: [...args], options: { traces: text, rate: text, kills: text, seed: text } })
-  const { traces = 100_000, rate = 4_000, kills = 0, seed = 1 } = values
-  const wanted = { traces: Number(traces), rate: Number(rate), kills: Number(kills), seed: Number(seed) }
+  const { values } = parseArgs({
+    args: [...args],
+    options: { traces: text, rate: text, kills: text, seed: text, slow: text },
+  })
+  const { traces = 100_000, rate = 4_000, kills = 0, seed = 1, slow = 0 } = values
+  const slowMs = Number(slow) * 1000
+  const wanted = { traces: Number(traces), rate: Number(rate), kills: Number(kills), seed: Number(seed), slowMs }
   await withTeardown(t => run(t, wanted))
 }
 
@@ -65,6 +73,7 @@ async function run(t: Teardown, wanted: Wanted): Promise<void> {
   // Why a run ends is told by what is awaited first.
   for (const beside of [killing, publishing]) beside.catch(() => {})
   const seen: Seen = { recounts: 0, unanswered: 0, rows: 0, wrong: [] }
+  const watch = new Watch(rig, lags.startedAt)
   let [toldAt, toldFrom] = [0, 0]
   const tell = (): void => {
     if (seconds() * 1000 - toldAt < PROGRESS_MS) return
@@ -75,11 +84,17 @@ async function run(t: Teardown, wanted: Wanted): Promise<void> {
     console.log(
       `${seconds().toFixed(0)} s: ${seen.rows} rows, ${late}, ${lags.waiting} traces wait, ${sum(killed)} kills`,
     )
+    const { at, lag } = lags.takeSlowest()
+    if (wanted.slowMs > 0 && lag > wanted.slowMs) console.log(watch.told(at - lag, at))
   }
   // A span's time ends with the look that shows it, so looks don't wait for recounts.
   const looking = every(LOOK_MS, async () => {
     await answered(() => lags.look(store), seen)
     return over
+  })
+  const watching = every(WATCH_MS, async () => {
+    if (wanted.slowMs > 0) await answered(() => watch.look(), seen)
+    return over || wanted.slowMs === 0
   })
   try {
     await every(RECOUNT_MS, async () => {
@@ -93,7 +108,7 @@ async function run(t: Teardown, wanted: Wanted): Promise<void> {
     over = true
   }
   const endedS = seconds()
-  await Promise.all([publishing, killing, looking])
+  await Promise.all([publishing, killing, looking, watching])
   seen.wrong.push(...(await wrongHomes(store, plan, organization)), await oddEvents(store))
   await print({ rig, wanted, plan, lags, seen, publishedS, endedS, again, killed })
 }

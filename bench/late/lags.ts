@@ -29,9 +29,11 @@ export class Lags {
   readonly #sentAt: Float32Array
   readonly #revealedAt: Float32Array
   readonly #open = new Map<string, Open>()
-  readonly #startedAt = performance.now()
+  /** As `performance.now()` says it. */
+  readonly startedAt = performance.now()
   readonly #lags: Float32Array
   #known = 0
+  #slowest = { at: 0, lag: 0 }
 
   constructor(plan: Plan, organization: string) {
     this.#plan = plan
@@ -45,7 +47,7 @@ export class Lags {
 
   /** Spans were acknowledged just now. */
   acknowledged(codes: Uint32Array): void {
-    const now = performance.now() - this.#startedAt
+    const now = performance.now() - this.startedAt
     for (const code of codes) {
       const [trace, span] = [traceOf(code), spanNumberOf(code)]
       this.#sentAt[code] = now
@@ -76,7 +78,7 @@ export class Lags {
        GROUP BY conversation_id`,
       { settings: { max_query_size: '16777216' } },
     )
-    const now = performance.now() - this.#startedAt
+    const now = performance.now() - this.startedAt
     for (const { id, low, high } of rows) this.#arrived(this.#open.get(id), low >>> 0, high >>> 0, now)
   }
 
@@ -89,10 +91,19 @@ export class Lags {
       const bit = span < 32 ? (low >>> span) & 1 : (high >>> (span - 32)) & 1
       if (bit === 0) continue
       set(this.#home, trace, span)
-      this.#lags[this.#known++] = now - Math.max(revealed, this.#sentAt[trace * 64 + span] as number)
+      const lag = now - Math.max(revealed, this.#sentAt[trace * 64 + span] as number)
+      this.#lags[this.#known++] = lag
+      if (lag > this.#slowest.lag) this.#slowest = { at: now, lag }
     }
     const [sent, there] = [this.#sent, this.#home]
     if (sent.low[trace] === there.low[trace] && sent.high[trace] === there.high[trace]) this.#open.delete(home)
+  }
+
+  /** When the latest span since the last time that this was asked came home, and how long it took, ms. */
+  takeSlowest(): { readonly at: number; readonly lag: number } {
+    const slowest = this.#slowest
+    this.#slowest = { at: 0, lag: 0 }
+    return slowest
   }
 
   /** Seconds from what revealed a span's home until it was there, by percentile, from the `from`th span that came home on. */

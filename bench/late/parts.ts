@@ -18,6 +18,8 @@ export interface LateRig {
   readonly store: Store
   readonly nc: NatsConnection
   readonly victims: readonly Victim[]
+  /** Processes of now, by name. */
+  pids(): ReadonlyMap<string, number>
   /** Sums of what the processors of now say of themselves, by metric and labels. */
   metrics(): Promise<Map<string, number>>
 }
@@ -43,6 +45,12 @@ export async function startLateRig(t: Teardown): Promise<LateRig> {
     store,
     nc,
     victims: [...processors, ...receivers, engineVictim('ClickHouse', clickhouse), engineVictim('NATS', nats)],
+    pids: () =>
+      new Map([
+        ['ClickHouse', clickhouse.pid()],
+        ['NATS', nats.pid()],
+        ...[...processors, ...receivers].map(({ name, part }, i): [string, number] => [`${name} ${i}`, part().pid]),
+      ]),
     metrics: async () => {
       const sums = new Map<string, number>()
       for (const { part } of processors) await addMetrics(part(), sums)
