@@ -46,25 +46,18 @@ export function followFinished({ nc, js, signal, log }: FollowOptions, after: nu
       opt_start_seq: last + 1,
     })
     const messages = await consumer.consume({ ...FOLLOWING, max_messages: PULL_MESSAGES })
-    const consumed = endInTime(nc, consumer, messages)
-    const { end } = consumed
-    signal.addEventListener('abort', end, { once: true })
-    if (signal.aborted) end()
-    try {
-      for await (const message of messages) {
-        if (message.seq > last + 1 && last > 0) {
-          log.warn(
-            { from: last + 1, to: message.seq - 1 },
-            'records of finished ranges are gone: their traces stay where they are',
-          )
-        }
-        last = message.seq
-        waiting.push({ position: last, record: message.json<BlockRecord>() })
-        wake()
-        while (waiting.length >= WAITING_MAX && !signal.aborted) await sleep(RETRY_MS, signal)
+    const consumed = endInTime(nc, consumer, messages, { signal })
+    for await (const message of messages) {
+      if (message.seq > last + 1 && last > 0) {
+        log.warn(
+          { from: last + 1, to: message.seq - 1 },
+          'records of finished ranges are gone: their traces stay where they are',
+        )
       }
-    } finally {
-      signal.removeEventListener('abort', end)
+      last = message.seq
+      waiting.push({ position: last, record: message.json<BlockRecord>() })
+      wake()
+      while (waiting.length >= WAITING_MAX && !signal.aborted) await sleep(RETRY_MS, signal)
     }
     return consumed.stale
   }

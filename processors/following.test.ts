@@ -48,7 +48,7 @@ t.test('with pulls that are given up all the time', async t => {
           opt_start_seq: (read.at(-1) ?? 0) + 1,
         })
         const messages = await consumer.consume({ ...FOLLOWING, callback })
-        consumed = endInTime(nc, consumer, messages, SHORT_MS)
+        consumed = endInTime(nc, consumer, messages, { renewMs: SHORT_MS })
         await messages.closed()
         if (!consumed.stale) return
       }

@@ -25,19 +25,26 @@ export interface Consumed {
 
 /**
  * Ends what is consumed before its first pull does, and when a lost connection is back: a restarted server has forgotten the
- * consumer, and the client asks for it with long pauses. Whoever follows begins again behind the last message that he has read.
+ * consumer, and the client asks for it with long pauses. Whoever follows begins again behind the last message that he has read, unless
+ * his signal has aborted.
  */
 export function endInTime(
   nc: NatsConnection,
   consumer: Pick<Consumer, 'delete'>,
   messages: Pick<ConsumerMessages, 'stop' | 'closed'>,
-  renewMs = RENEW_MS,
+  { signal, renewMs = RENEW_MS }: { readonly signal?: AbortSignal; readonly renewMs?: number } = {},
 ): Consumed {
   let stale = false
   const renew = (): void => {
     stale = true
     messages.stop()
   }
+  const end = (): void => {
+    stale = false
+    messages.stop()
+  }
+  signal?.addEventListener('abort', end, { once: true })
+  if (signal?.aborted) end()
   const timer = setTimeout(renew, renewMs)
   const statuses = nc.status() as ReturnType<NatsConnection['status']> & { stop?: () => void }
   void (async () => {
@@ -45,15 +52,13 @@ export function endInTime(
   })()
   void messages.closed().then(() => {
     clearTimeout(timer)
+    signal?.removeEventListener('abort', end)
     statuses.stop?.()
     // The server forgets it by itself after a while; this is only tidier.
     setTimeout(() => void (nc.isClosed() ? undefined : consumer.delete().catch(() => false)), KEPT_MS).unref()
   })
   return {
-    end: () => {
-      stale = false
-      messages.stop()
-    },
+    end,
     get stale() {
       return stale
     },

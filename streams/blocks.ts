@@ -78,12 +78,8 @@ export function followStoredRanges(nc: NatsConnection, log: Log): StoredRanges {
       },
       max_messages: PULL_MESSAGES,
     })
-    const consumed = endInTime(nc, consumer, messages)
-    const { end } = consumed
-    closed.signal.addEventListener('abort', end, { once: true })
-    if (closed.signal.aborted) end()
+    const consumed = endInTime(nc, consumer, messages, { signal: closed.signal })
     const error = await messages.closed()
-    closed.signal.removeEventListener('abort', end)
     if (error) throw error
     return consumed.stale
   }
