@@ -6,7 +6,7 @@ import { AckPolicy, DeliverPolicy, jetstreamManager, ReplayPolicy } from '@nats-
 import type { Msg, NatsConnection, Status, Subscription } from '@nats-io/transport-node'
 import { createInbox } from '@nats-io/transport-node'
 import { isNewerEnvelope } from '#proto/envelope.ts'
-import { RENEW_MS } from '#runtime/following.ts'
+import { FOLLOWING, RENEW_MS } from '#runtime/following.ts'
 import type { Log } from '#runtime/log.ts'
 import { Outage, within } from './outage.ts'
 import { envelopeWeight } from './weight.ts'
@@ -46,7 +46,7 @@ export interface Reader {
 
 /** Headers, subject and protocol around the largest payload. */
 const MESSAGE_OVERHEAD_BYTES = 128 * 1024
-const PULL_EXPIRES_MS = 60_000
+const PULL_EXPIRES_MS = FOLLOWING.expires
 const HEARTBEAT_MS = 5_000
 const SILENCE_MS = 12_000
 /** How long a goodbye may take. */
