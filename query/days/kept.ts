@@ -70,22 +70,7 @@ export function createKeptDays({ maxMb, waitMs, openReader, metrics, log }: Kept
   }
   const giveUp = (slot: Slot, organization: string, kinds: readonly Kind[]): void => {
     log.info({ organization, kinds, maxMb }, 'whole days of an organization do not fit into memory')
-    const skip = (of: Kind): void => {
-      // What has been kept for long may only have gathered what is gone since: then it is read anew at once.
-      slot.skipped.set(of, slot.ready.delete(of) ? 0 : TRIED_AGAIN)
-    }
-    // What was needed first may fit without what came on top of it.
-    const [first, ...others] = kinds
-    const onTop = others.length > 0 ? others : first === 'figures' ? [...slot.ready] : kinds
-    const more = onTop.filter(one => one !== 'figures')
-    for (const one of more) {
-      slot.days.forget(one)
-      skip(one)
-    }
-    if (more.length > 0 && slot.days.bytes() <= maxBytes) return
-    skip('figures')
-    for (const one of slot.ready) skip(one)
-    slot.days = createOrganizationDays()
+    forgetWhatIsTooMuch(slot, kinds, maxBytes)
   }
   const load = async (slot: Slot, organization: string, kind: Kind): Promise<void> => {
     const startedAt = performance.now()
@@ -120,9 +105,7 @@ export function createKeptDays({ maxMb, waitMs, openReader, metrics, log }: Kept
       const slot = slots.get(organization) ?? makeSlot()
       slots.delete(organization)
       slots.set(organization, slot)
-      const skipped = kinds.filter(kind => (slot.skipped.get(kind) ?? 0) > 0)
-      if (skipped.length > 0) {
-        for (const kind of skipped) slot.skipped.set(kind, (slot.skipped.get(kind) as number) - 1)
+      if (stillSkipped(slot, kinds)) {
         asked.inc({ outcome: 'too large' })
         return null
       }
@@ -150,6 +133,33 @@ const makeSlot = (): Slot => ({
   ...{ days: createOrganizationDays(), busy: Promise.resolve() },
   ...{ ready: new Set(), loading: new Map(), skipped: new Map() },
 })
+
+/** Drops what `kinds` brought: what came on top of the figures first, and all of it when that is not enough. */
+function forgetWhatIsTooMuch(slot: Slot, kinds: readonly Kind[], maxBytes: number): void {
+  const skip = (of: Kind): void => {
+    // What has been kept for long may only have gathered what is gone since: then it is read anew at once.
+    slot.skipped.set(of, slot.ready.delete(of) ? 0 : TRIED_AGAIN)
+  }
+  // What was needed first may fit without what came on top of it.
+  const [first, ...others] = kinds
+  const onTop = others.length > 0 ? others : first === 'figures' ? [...slot.ready] : kinds
+  const more = onTop.filter(one => one !== 'figures')
+  for (const one of more) {
+    slot.days.forget(one)
+    skip(one)
+  }
+  if (more.length > 0 && slot.days.bytes() <= maxBytes) return
+  skip('figures')
+  for (const one of slot.ready) skip(one)
+  slot.days = createOrganizationDays()
+}
+
+/** Whether any of `kinds` is left alone for now, because it was too large; this question counts as one of the wait. */
+function stillSkipped(slot: Slot, kinds: readonly Kind[]): boolean {
+  const skipped = kinds.filter(kind => (slot.skipped.get(kind) ?? 0) > 0)
+  for (const kind of skipped) slot.skipped.set(kind, (slot.skipped.get(kind) as number) - 1)
+  return skipped.length > 0
+}
 
 /** After what is under way. */
 function inTurn<T>(slot: Slot, work: () => Promise<T>): Promise<T> {
