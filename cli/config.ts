@@ -9,11 +9,11 @@ import {
   sqlUrl,
   userSql,
 } from '#runtime/config.ts'
-import { addresses, text } from '#runtime/settings.ts'
+import { addresses, HTTP, NATS, text } from '#runtime/settings.ts'
 
 export const cliSettings = {
-  natsUrl: addresses('NATS_URL', NATS_ABOUT, { required: false }),
-  clickhouseUrl: addresses('CLICKHOUSE_URL', CLICKHOUSE_ABOUT, { required: false }),
+  natsUrl: addresses('NATS_URL', NATS_ABOUT, { required: false, schemes: NATS }),
+  clickhouseUrl: addresses('CLICKHOUSE_URL', CLICKHOUSE_ABOUT, { required: false, schemes: HTTP }),
   database: clickhouseDatabase,
   cluster: clickhouseCluster,
   sqlUrl,

@@ -1,6 +1,6 @@
 // parley doctor: looks at engines, schema, disk, streams, owners and counts, and says of each what is wrong and what to do. Changes nothing.
-import { readFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
+import { unreadNames } from '#runtime/unread.ts'
 import { openBuckets } from '#streams/apply.ts'
 import { readLayout, requireShards } from '#streams/layout.ts'
 import { readPartitions } from '#streams/settled.ts'
@@ -59,13 +59,10 @@ function show(findings: readonly Finding[]): void {
   }
 }
 
-/** Names that are set and that nothing reads are mistakes of typing: the README's table has all of them. */
+/** Names that are set and that nothing reads are mistakes of typing. */
 async function settings(env: NodeJS.ProcessEnv): Promise<Finding> {
-  const readme = await readFile(new URL('../README.md', import.meta.url), 'utf8')
-  const known = new Set([...readme.matchAll(/^\| `(PARLEY_\w+)`/gm)].map(([, name]) => name))
-  const set = Object.keys(env).filter(name => name.startsWith('PARLEY_'))
-  const strange = set.filter(name => !known.has(name))
-  if (strange.length === 0) return { check: 'settings', state: 'ok', said: `${set.length} set here, all known` }
-  const said = `nothing reads ${strange.join(', ')}`
+  const { set, unread } = await unreadNames(env)
+  if (unread.length === 0) return { check: 'settings', state: 'ok', said: `${set.length} set here, all known` }
+  const said = `nothing reads ${unread.join(', ')}`
   return { check: 'settings', state: 'warn', said, fix: 'correct the name: README.md lists all settings' }
 }

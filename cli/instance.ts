@@ -11,6 +11,9 @@ import { connect } from '#streams/connect.ts'
 import { cliSettings } from './config.ts'
 import { UsageError } from './usage.ts'
 
+const PROBE_MS = 10_000
+const PATIENCE_MS = 900_000
+
 /** Opens a connection. @throws UsageError when no instance is found or it does not answer. */
 export async function openNats(): Promise<NatsConnection> {
   const settings = readSettings({ ...process.env }, cliSettings)
@@ -27,15 +30,16 @@ export async function openNats(): Promise<NatsConnection> {
   }
 }
 
-/** Questions of an operator may take long: clients with a long patience. @throws UsageError when a shard does not answer. */
+/** Questions of an operator may take long: clients with a long patience, once the store is known to answer. @throws UsageError when a shard does not answer. */
 export async function openShards(): Promise<Shards> {
   const settings = readSettings({ ...process.env }, cliSettings)
   const url = settings.clickhouseUrl === '' ? (await local(settings.dataDir)).clickhouse_url : settings.clickhouseUrl
-  const { database } = settings
-  const shards = createShards({ url, database, application: 'parley-cli', requestTimeoutMs: 900_000 })
-  if (await shards.ping()) return shards
-  await shards.close()
-  throw new UsageError('ClickHouse does not answer: is parley running?')
+  const options = { url, database: settings.database, application: 'parley-cli' }
+  const probe = createShards({ ...options, requestTimeoutMs: PROBE_MS })
+  const answers = await probe.ping()
+  await probe.close()
+  if (!answers) throw new UsageError('ClickHouse does not answer: is parley running?')
+  return createShards({ ...options, requestTimeoutMs: PATIENCE_MS })
 }
 
 /** The one store. @throws UsageError when there are several shards, or it does not answer. */

@@ -1,5 +1,6 @@
-// The parley command: operators' tools around a running instance. `./parley` without arguments lists them.
+// The parley command: operators' tools around a running instance. `./parley --help` lists them, `./parley COMMAND --help` says one.
 import { isParleyError } from '#proto/errors.ts'
+import { readVersion } from '#runtime/version.ts'
 import { endWithReader } from './reader.ts'
 import {
   BACKUP_USAGE,
@@ -42,21 +43,36 @@ const USAGES = [
 
 endWithReader(process.stdout, code => process.exit(code))
 
-const [name, ...args] = process.argv.slice(2)
-const command = commands[name ?? '']
-if (!command) {
-  console.error(`usage:\n${USAGES.join('\n')}`)
+const [name = '', ...args] = process.argv.slice(2)
+const command = commands[name]
+if (args.some(isHelp) || (isHelp(name) && args.length === 0)) console.log(usageOf(name))
+else if (name === '--version') console.log(await readVersion())
+else if (command === undefined) {
+  console.error(usageOf(''))
   process.exitCode = 2
 } else {
   try {
     process.exitCode = await (await command())(args)
   } catch (error) {
-    // Mistakes in the call and in the settings are one readable line; anything else keeps its stack.
-    const plain =
-      error instanceof UsageError ||
-      isParleyError(error) ||
-      (error as NodeJS.ErrnoException).code?.startsWith('ERR_PARSE_ARGS')
-    console.error(plain ? (error as Error).message : error)
-    process.exitCode = 2
+    console.error(told(error, name))
+    // Not exitCode: what was opened before the mistake, a connection to NATS for example, would hold the process for ever.
+    process.exit(2)
   }
+}
+
+function isHelp(arg: string): boolean {
+  return arg === '--help' || arg === '-h'
+}
+
+/** The lines of one command, or of all. */
+function usageOf(name: string): string {
+  const usage = USAGES.filter(lines => lines.startsWith(`parley ${name} `))
+  return `usage:\n${(usage.length === 0 ? USAGES : usage).join('\n')}`
+}
+
+/** Mistakes in the call and in the settings are readable lines; anything else keeps its stack. */
+function told(error: unknown, name: string): unknown {
+  if (error instanceof UsageError || isParleyError(error)) return error.message
+  const isMisspelt = (error as NodeJS.ErrnoException).code?.startsWith('ERR_PARSE_ARGS') ?? false
+  return isMisspelt ? `${(error as Error).message}\n\n${usageOf(name)}` : error
 }

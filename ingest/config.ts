@@ -1,6 +1,6 @@
 // The receiver's settings.
 import { clickhouseDatabase, clickhouseUrl, natsUrl } from '#runtime/config.ts'
-import { choice, integer, text, url } from '#runtime/settings.ts'
+import { choice, HTTP, integer, text, url } from '#runtime/settings.ts'
 
 const MiB = 1024 * 1024
 
@@ -17,6 +17,7 @@ export const ingestSettings = {
   }),
   queryUrl: url('PARLEY_QUERY_URL', 'query node to which receivers pass every path that is not theirs', {
     required: false,
+    schemes: HTTP,
   }),
   ids: choice(
     'PARLEY_IDS',

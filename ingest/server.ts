@@ -81,7 +81,11 @@ export function createServer(options: ServerOptions): Server {
         sockets.push(socket)
         bound = uWS.us_socket_local_port(socket)
       })
-      if (bound === 0) throw new ParleyError('RUN_PORT_IN_USE', `${host}:${port} cannot be listened on`)
+      if (bound === 0)
+        throw new ParleyError(
+          'RUN_PORT_IN_USE',
+          `${host}:${port} cannot be listened on; see PARLEY_HOST, PARLEY_PORT and PARLEY_OTLP_PORT`,
+        )
       return bound
     },
     drain: timeoutMs => {

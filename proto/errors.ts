@@ -76,6 +76,7 @@ export const errors = {
   RUN_DATA_DIR_IN_USE: { status: 0, text: 'The data directory belongs to a running instance' },
   RUN_DATA_DIR_NEWER: { status: 0, text: 'The data directory was written by a newer version' },
   RUN_ENGINE_FAILED: { status: 0, text: 'An engine did not start' },
+  RUN_ENGINE_AWAY: { status: 0, text: 'No connection to an engine' },
   RUN_PART_FAILED: { status: 0, text: 'A part did not start' },
   RUN_MIGRATION_FAILED: { status: 0, text: 'A migration failed' },
   RUN_WALL_FAILED: { status: 0, text: 'The wall between tenants could not be raised' },

@@ -1,6 +1,6 @@
 // The settings of the query node.
 import { pricesFile, secretKeys } from '#runtime/config.ts'
-import { choice, integer, origins, text, url } from '#runtime/settings.ts'
+import { choice, HTTP, integer, origins, text, url } from '#runtime/settings.ts'
 
 /** Declared as data; the README's table is compared with it. */
 export const querySettings = {
@@ -63,6 +63,7 @@ export const querySettings = {
   ),
   publicUrl: url('PARLEY_PUBLIC_URL', 'address of parley as browsers see it, for sign-in; the launcher sets its own', {
     required: false,
+    schemes: HTTP,
   }),
   passwordSignIn: choice('PARLEY_PASSWORD_SIGN_IN', 'local accounts may sign in by password', ['on', 'off'], 'on'),
   signUp: choice(
@@ -74,7 +75,7 @@ export const querySettings = {
   oidcIssuer: url(
     'PARLEY_OIDC_ISSUER',
     'identity provider (OpenID Connect), for example https://accounts.google.com; needs PARLEY_PUBLIC_URL, whose /auth/callback it has to know',
-    { required: false },
+    { required: false, schemes: HTTP },
   ),
   oidcClientId: text('PARLEY_OIDC_CLIENT_ID', 'id of parley at the identity provider'),
   oidcClientSecret: text(

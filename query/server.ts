@@ -6,6 +6,7 @@ import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest, HTTPM
 import fastify from 'fastify'
 import type { ErrorCode } from '#proto/errors.ts'
 import { errors, isParleyError, ParleyError } from '#proto/errors.ts'
+import { cannotListen } from '#runtime/listening.ts'
 import type { Log } from '#runtime/log.ts'
 import type { Endpoint, Run } from './endpoint.ts'
 import { homePage } from './home.ts'
@@ -53,7 +54,7 @@ const SECURITY_HEADERS = {
 
 /**
  * Starts listening.
- * @throws ParleyError RUN_PORT_IN_USE.
+ * @throws ParleyError RUN_PORT_IN_USE, or CFG_INVALID when the host is none of this machine.
  */
 export async function startServer(options: ServerOptions, host: string, port: number): Promise<Server> {
   // One controller a request, listed here: a signal that lived as long as the process would hold on to every request.
@@ -62,8 +63,9 @@ export async function startServer(options: ServerOptions, host: string, port: nu
   try {
     await app.listen({ host, port })
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error
-    throw new ParleyError('RUN_PORT_IN_USE', `${host}:${port} (PARLEY_QUERY_PORT)`, { cause: error })
+    const { code } = error as NodeJS.ErrnoException
+    if (code === undefined) throw error
+    throw cannotListen(code, { host, port, hostVariable: 'PARLEY_QUERY_HOST', portVariable: 'PARLEY_QUERY_PORT' })
   }
   return {
     port: (app.server.address() as AddressInfo).port,

@@ -1,5 +1,5 @@
 // The settings that every process shares.
-import { addresses, choice, integer, names, text } from '#runtime/settings.ts'
+import { addresses, choice, HTTP, identifier, integer, NATS, names, text } from '#runtime/settings.ts'
 
 /** Shared by every process. */
 export const commonSettings = {
@@ -25,19 +25,19 @@ export const commonSettings = {
 /** Where the engines are. */
 export const NATS_ABOUT =
   'NATS server with JetStream, or the servers of a cluster, separated by commas; the launcher starts one when not set'
-export const natsUrl = addresses('NATS_URL', NATS_ABOUT, { required: true })
+export const natsUrl = addresses('NATS_URL', NATS_ABOUT, { required: true, schemes: NATS })
 export const CLICKHOUSE_ABOUT =
   'ClickHouse over HTTP, with user and password; several shards, separated by commas and always in this order; the launcher starts one when not set'
-export const clickhouseUrl = addresses('CLICKHOUSE_URL', CLICKHOUSE_ABOUT, { required: true })
+export const clickhouseUrl = addresses('CLICKHOUSE_URL', CLICKHOUSE_ABOUT, { required: true, schemes: HTTP })
 export const readerUrl = addresses(
   'PARLEY_READER_URL',
   'ClickHouse over HTTP as the user whose rows the store itself narrows to one organization, one for each shard; the launcher sets it. Empty: reads use CLICKHOUSE_URL',
-  { required: false },
+  { required: false, schemes: HTTP },
 )
 export const sqlUrl = addresses(
   'PARLEY_SQL_URL',
   "ClickHouse over HTTP as the user of tenants' SQL, who sees views only, one for each shard; the launcher sets it. Empty: no such SQL",
-  { required: false },
+  { required: false, schemes: HTTP },
 )
 export const userSql = choice(
   'PARLEY_USER_SQL',
@@ -45,9 +45,9 @@ export const userSql = choice(
   ['off', 'plans', 'sql'],
   'plans',
 )
-export const clickhouseDatabase = text('PARLEY_DATABASE', 'database of all tables', 'parley')
+export const clickhouseDatabase = identifier('PARLEY_DATABASE', 'database of all tables', 'parley')
 
-export const clickhouseCluster = text(
+export const clickhouseCluster = identifier(
   'PARLEY_CLICKHOUSE_CLUSTER',
   'name of the ClickHouse cluster to create tables on; empty for one server',
 )

@@ -4,6 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { isParleyError } from '#proto/errors.ts'
 import { commonSettings } from '#runtime/config.ts'
+import { cannotListen } from '#runtime/listening.ts'
 import type { Log } from '#runtime/log.ts'
 import { createLog } from '#runtime/log.ts'
 import type { Metrics } from '#runtime/metrics.ts'
@@ -88,8 +89,10 @@ export async function runPart(name: string, start: (context: PartContext) => Pro
       )
     })
     await new Promise<void>((resolve, reject) => {
-      server.once('error', reject)
-      server.listen(common.opsPort, common.opsHost, resolve)
+      const { opsHost: host, opsPort: port } = common
+      const place = { host, port, hostVariable: 'PARLEY_OPS_HOST', portVariable: 'PARLEY_OPS_PORT' }
+      server.once('error', (error: NodeJS.ErrnoException) => reject(cannotListen(error.code ?? error.message, place)))
+      server.listen(port, host, resolve)
     })
     server.unref()
     const opsPort = (server.address() as AddressInfo).port
@@ -97,8 +100,8 @@ export async function runPart(name: string, start: (context: PartContext) => Pro
     const message: ReadyMessage = { type: 'ready', opsPort, about: part.about ?? {} }
     process.send?.(message)
   } catch (error) {
-    // A wrong setting is the operator's to mend: one line without a stack.
-    if (isParleyError(error) && error.code === 'CFG_INVALID') log.fatal(error.message)
+    // A setting that is wrong and an engine that is away are the operator's to mend: one line without a stack.
+    if (isParleyError(error) && /^(CFG|RUN)_/.test(error.code)) log.fatal(error.message)
     else log.fatal({ err: error }, 'did not start')
     process.exit(1)
   }

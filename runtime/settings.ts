@@ -31,8 +31,9 @@ export function integer(
     shown: String(options.default),
     read: text => {
       if (text === undefined || text === '') return options.default
-      const value = Number(text)
-      return Number.isInteger(value) && value >= min && value <= max
+      // Digits alone: Number() reads a blank as 0, which is "no limit" for some.
+      const value = /^\d+$/.test(text) ? Number(text) : Number.NaN
+      return value >= min && value <= max
         ? value
         : new Error(`must be a whole number from ${min} to ${max}, not ${JSON.stringify(text)}`)
     },
@@ -42,6 +43,21 @@ export function integer(
 /** Free text. */
 export function text(name: string, about: string, fallback = ''): Setting<string> {
   return { name, about, shown: fallback, read: value => value || fallback }
+}
+
+/** A name that goes into SQL as it is: of a database, of a cluster. */
+export function identifier(name: string, about: string, fallback = ''): Setting<string> {
+  return {
+    name,
+    about,
+    shown: fallback,
+    read: value => {
+      if (value === undefined || value === '') return fallback
+      return /^[A-Za-z_]\w{0,62}$/.test(value)
+        ? value
+        : new Error(`must be letters, digits and _, no digit first, not ${JSON.stringify(value)}`)
+    },
+  }
 }
 
 /** Names separated by commas. */
@@ -91,37 +107,43 @@ export function choice<const T extends string>(
   }
 }
 
-/** What addresses are read by: their text, or what is wrong with it; '' when not set and not required. */
-type AddressReader = (value: string) => string | Error
+/** Whether an address has to be set, and how it may begin; the first is what an error shows. */
+interface AddressOptions {
+  readonly required: boolean
+  readonly schemes: readonly [string, ...string[]]
+}
 
-const addressSetting = (
-  [name, about, { required }]: [name: string, about: string, options: { required: boolean }],
-  read: AddressReader,
-): Setting<string> => ({
-  name,
-  about,
-  shown: '',
-  read: value => {
-    if (value === undefined || value === '') return required ? new Error('is required') : ''
-    return read(value)
-  },
-})
+export const HTTP = ['http', 'https'] as const
+export const NATS = ['nats', 'tls'] as const
 
-/** An address such as nats://127.0.0.1:4222 or http://user:password@host:8123; '' when not set and not required. */
-export function url(...what: [name: string, about: string, options: { required: boolean }]): Setting<string> {
-  return addressSetting(what, value =>
-    URL.canParse(value) ? value : new Error('must be an address such as http://host:port'),
-  )
+/** Without its scheme an address is one of another kind: `localhost:8123` is the scheme `localhost`, and a path. */
+const isAddress = (text: string, schemes: readonly string[]): boolean =>
+  URL.canParse(text) && schemes.includes(new URL(text).protocol.slice(0, -1)) && new URL(text).hostname !== ''
+
+/** An address such as http://user:password@host:8123; '' when not set and not required. */
+export function url(name: string, about: string, { required, schemes }: AddressOptions): Setting<string> {
+  return {
+    name,
+    about,
+    shown: '',
+    read: value => {
+      if (value === undefined || value === '') return required ? new Error('is required') : ''
+      return isAddress(value, schemes) ? value : new Error(`must be an address such as ${schemes[0]}://host:port`)
+    },
+  }
 }
 
 /** One address or several, separated by commas; '' when not set and not required. */
-export function addresses(...what: [name: string, about: string, options: { required: boolean }]): Setting<string> {
-  return addressSetting(what, value => {
-    const list = value.split(',').map(each => each.trim())
-    return list.every(each => URL.canParse(each))
-      ? list.join(',')
-      : new Error('must be addresses such as nats://host:port')
-  })
+export function addresses(name: string, about: string, options: AddressOptions): Setting<string> {
+  const one = url(name, about, { ...options, required: true })
+  return {
+    ...one,
+    read: value => {
+      if (!value && !options.required) return ''
+      const read = (value ?? '').split(',').map(each => one.read(each.trim()))
+      return read.find(each => each instanceof Error) ?? read.join(',')
+    },
+  }
 }
 
 /**

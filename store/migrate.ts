@@ -66,15 +66,26 @@ export async function migrationNames(): Promise<string[]> {
 /**
  * Brings the database to this build's schema, or with `only` to the one that these migrations make; safe to run from several processes,
  * since every statement may be repeated, or is done while owners hold still. Returns the names that were applied now.
- * @throws ParleyError RUN_MIGRATION_FAILED when a statement fails, was edited after it ran, or is newer than this build.
+ * @throws ParleyError RUN_ENGINE_AWAY when the store does not answer; RUN_MIGRATION_FAILED when a statement fails, was edited after it ran, or is newer than this build.
  */
 export async function migrate(options: MigrateOptions): Promise<string[]> {
   // The database may not exist yet, so the client must not select it.
   const store = createStore({ requestTimeoutMs: STATEMENT_MS, ...options, database: 'default' })
   try {
+    await reach(store, options.url)
     return await apply(store, options)
   } finally {
     await store.close()
+  }
+}
+
+/** A store that is away is told by its address and without its password. */
+async function reach(store: Store, url: string): Promise<void> {
+  try {
+    await store.read('SELECT 1')
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    throw new ParleyError('RUN_ENGINE_AWAY', `ClickHouse at ${new URL(url).host}: ${why}`, { cause: error })
   }
 }
 

@@ -2,6 +2,7 @@
 
 import type { ConnectionOptions, NatsConnection } from '@nats-io/transport-node'
 import { connect as dial, errors } from '@nats-io/transport-node'
+import { ParleyError } from '#proto/errors.ts'
 import type { Log } from '#runtime/log.ts'
 import { addressesOf, placeOf } from '#streams/address.ts'
 
@@ -10,6 +11,7 @@ const DIAL_MS = 3_000
 /**
  * Connects to `url` (user, password or token may stand in it; several servers of a cluster, separated by commas) and keeps the connection over restarts of the server.
  * `name` shows in the server's own connection list. Waits up to `timeoutMs` for the first connection.
+ * @throws ParleyError RUN_ENGINE_AWAY naming the servers, never their credentials.
  */
 export async function connect(options: {
   url: string
@@ -47,12 +49,18 @@ export async function connect(options: {
 }
 
 /** Dials until somebody answers: a server that is just being restarted refuses for a moment. Wrong credentials fail at once. */
-async function dialUntil(deadline: number, options: ConnectionOptions): Promise<NatsConnection> {
+async function dialUntil(
+  deadline: number,
+  options: ConnectionOptions & { servers: readonly string[] },
+): Promise<NatsConnection> {
   for (;;) {
     try {
       return await dial(options)
     } catch (error) {
-      if (error instanceof errors.AuthorizationError || performance.now() > deadline) throw error
+      if (error instanceof errors.AuthorizationError || performance.now() > deadline) {
+        const why = error instanceof Error ? error.message : String(error)
+        throw new ParleyError('RUN_ENGINE_AWAY', `NATS at ${options.servers.join(', ')}: ${why}`, { cause: error })
+      }
     }
     await new Promise(resolve => setTimeout(resolve, 100))
   }

@@ -35,6 +35,6 @@ export const GROUPS: readonly (readonly string[])[] = [
     ...['ingest/body.test.ts', 'ingest/drain.test.ts', 'ingest/rates.test.ts', 'ingest/sessions.test.ts'],
     ...['ingest/success-head.test.ts', 'ingest/surfaces', 'ingest/turn-clock.test.ts', 'streams', 'test/soak'],
     ...['test/ingest-parsers.test.ts', 'test/readme.test.ts', 'test/storm/proxy.test.ts', 'deploy/advisories.test.ts'],
-    'cli/time.test.ts',
+    ...['cli/main.test.ts', 'cli/time.test.ts', 'runtime'],
   ],
 ]

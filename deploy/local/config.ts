@@ -1,6 +1,6 @@
 // The launcher's settings.
 import { CLICKHOUSE_ABOUT, commonSettings, NATS_ABOUT } from '#runtime/config.ts'
-import { addresses, integer, text } from '#runtime/settings.ts'
+import { addresses, HTTP, integer, NATS, text } from '#runtime/settings.ts'
 import { layoutSettings } from '../settings.ts'
 
 const port = { min: 0, max: 65535 }
@@ -28,12 +28,12 @@ export const launcherSettings = {
     'free share of the disk below which the launcher warns and no scheduled verify runs',
     { default: 15, min: 0, max: 95 },
   ),
-  natsUrl: addresses('NATS_URL', NATS_ABOUT, { required: false }),
+  natsUrl: addresses('NATS_URL', NATS_ABOUT, { required: false, schemes: NATS }),
   natsPort: integer('PARLEY_NATS_PORT', 'port of the NATS server that the launcher starts; 0 picks a free one', {
     default: 0,
     ...port,
   }),
-  clickhouseUrl: addresses('CLICKHOUSE_URL', CLICKHOUSE_ABOUT, { required: false }),
+  clickhouseUrl: addresses('CLICKHOUSE_URL', CLICKHOUSE_ABOUT, { required: false, schemes: HTTP }),
   clickhousePort: integer(
     'PARLEY_CLICKHOUSE_PORT',
     'port of the ClickHouse that the launcher starts; 0 picks a free one',

@@ -2,13 +2,14 @@
 // test/kill.test.ts.
 import { once } from 'node:events'
 import { readFile, stat, writeFile } from 'node:fs/promises'
+import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
 import { createStore } from '#store/client.ts'
 import { eventually, tempDir } from '#test/rig.ts'
 import { allGone, freshSettings, launch, localOf, processesOf, ready } from './fixture.ts'
-import { probePort } from './ports.ts'
+import { freePort, probePort } from './ports.ts'
 
 t.test('a taken port is one line that names it and its variable, and nothing is started', async t => {
   const env = await freshSettings(t)
@@ -29,10 +30,52 @@ t.test('two variables with the same port are refused before anything is started'
   t.match(launched.output(), /^parley: .*PARLEY_PORT and PARLEY_NATS_PORT.*\n$/)
 })
 
-t.test('a wrong setting is one line that names it', async t => {
-  const launched = launch(t, { ...(await freshSettings(t)), PARLEY_RECEIVERS: 'many' })
+t.test('wrong settings are one line that names each, and nothing is started', async t => {
+  const env = await freshSettings(t)
+  const wrong = {
+    PARLEY_RECEIVERS: 'many',
+    PARLEY_DISK_MIN_FREE_PERCENT: ' ',
+    PARLEY_DATABASE: 'a-b',
+    CLICKHOUSE_URL: 'localhost:1',
+  }
+  const launched = launch(t, { ...env, ...wrong })
   t.equal((await launched.exited()).code, 1)
-  t.match(launched.output(), /^parley: .*PARLEY_RECEIVERS.*"many"\n$/)
+  const line = launched.output()
+  t.match(line, /^parley: A setting is not valid: [^\n]+\n$/)
+  for (const name of Object.keys(wrong)) t.ok(line.includes(`${name} must be`), name)
+  t.same(await processesOf(env).catch(() => []), [])
+})
+
+t.test('a name that nothing reads is told, and one that a command reads is not', async t => {
+  const owner = createServer().listen(0, '127.0.0.1')
+  await once(owner, 'listening')
+  t.teardown(() => owner.close())
+  const { port } = owner.address() as AddressInfo
+  const env = { ...(await freshSettings(t)), PARLEY_PORT: String(port) }
+  const launched = launch(t, { ...env, PARLEY_RECIEVERS: '2', PARLEY_USER_SQL: 'off', PARLEY_DEMO_DAYS: '3' })
+  t.equal((await launched.exited()).code, 1)
+  t.match(
+    launched.output(),
+    /^[\d:]{8} PARLEY_RECIEVERS is set, and nothing reads it[^\n]*\nparley: A port is in use[^\n]*\n$/,
+  )
+})
+
+t.test('a host that is none of this machine is named by its variable, whatever the ports', async t => {
+  const launched = launch(t, { ...(await freshSettings(t)), PARLEY_HOST: '192.0.2.7', PARLEY_PORT: '0' })
+  t.equal((await launched.exited()).code, 1)
+  t.match(launched.output(), /^parley: A setting is not valid: PARLEY_HOST: 192\.0\.2\.7 .*\n$/)
+})
+
+t.test('an engine elsewhere that does not answer is named without its password', async t => {
+  const port = await freePort()
+  const f = async (more: Record<string, string>, line: string): Promise<void> => {
+    const launched = launch(t, { ...(await freshSettings(t)), ...more })
+    t.equal((await launched.exited()).code, 1)
+    t.match(launched.output(), `parley: No connection to an engine: ${line}`)
+    t.notMatch(launched.output(), /secret|\n {4}at /)
+  }
+  await f({ NATS_URL: `nats://me:secret@127.0.0.1:${port}` }, `NATS at 127.0.0.1:${port}: `)
+  await f({ CLICKHOUSE_URL: `http://me:secret@127.0.0.1:${port}` }, `ClickHouse at 127.0.0.1:${port}: `)
 })
 
 t.test('a data directory of a newer version is refused, and stays as it is', async t => {

@@ -4,6 +4,7 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { putGuard } from '#control/admin.ts'
 import { ParleyError } from '#proto/errors.ts'
+import type { Listening } from '#runtime/listening.ts'
 import { createLog } from '#runtime/log.ts'
 import type { Env, Values } from '#runtime/settings.ts'
 import { migrate, type WhileStill } from '#store/migrate.ts'
@@ -82,7 +83,7 @@ export function createLauncher(options: LauncherOptions): Launcher {
     start: async () => {
       await mkdir(join(dataDir.path, 'logs'), { recursive: true, mode: 0o700 })
       await refuseTakenPorts(portsOf(settings))
-      const ready = readyNats(fleet, options)
+      const ready = readyNats(fleet, options, say)
       const [{ natsUrl, tenant }, store] = await Promise.all([ready, readyClickHouse(fleet, options, say, ready)])
       guard = watchDisk(options, natsUrl, say)
       const env = partEnvironment(options.env, {
@@ -128,6 +129,7 @@ export function createLauncher(options: LauncherOptions): Launcher {
 async function readyNats(
   fleet: Fleet,
   { settings, dataDir, env }: LauncherOptions,
+  say: (line: string) => void,
 ): Promise<{ natsUrl: string; tenant: Tenant }> {
   let natsUrl = settings.natsUrl
   if (natsUrl === '') {
@@ -144,7 +146,9 @@ async function readyNats(
   const log = createLog({ part: 'launcher', level: 'silent' })
   const nc = await connect({ url: natsUrl, name: 'launcher', log })
   try {
-    const { buckets } = await applyStreams(nc, limitsOf(settings, settings.clickhouseUrl))
+    const { buckets, partitions } = await applyStreams(nc, limitsOf(settings, settings.clickhouseUrl))
+    if (env.PARLEY_PARTITIONS && settings.partitions !== partitions)
+      say(`PARLEY_PARTITIONS is ${settings.partitions}, but the streams were laid out with ${partitions}: so it stays`)
     return { natsUrl, tenant: await bootstrap(buckets.control, dataDir, log) }
   } finally {
     await nc.close()
@@ -232,15 +236,16 @@ function pidsOf(fleet: Fleet): Readonly<Record<string, number | null | readonly 
 }
 
 /** The ports that have to be free, each with the variable that sets it. */
-function portsOf(settings: LauncherSettings): { variable: string; port: number; host: string }[] {
-  const { host } = settings
-  const engineHost = '127.0.0.1'
+function portsOf(settings: LauncherSettings): Listening[] {
+  const hostVariable = 'PARLEY_HOST'
+  const own = { host: settings.host, hostVariable }
+  const engine = { host: '127.0.0.1', hostVariable }
   return [
-    { variable: 'PARLEY_PORT', port: settings.port, host },
-    { variable: 'PARLEY_OTLP_PORT', port: settings.otlpPort, host },
-    ...(settings.natsUrl === '' ? [{ variable: 'PARLEY_NATS_PORT', port: settings.natsPort, host: engineHost }] : []),
+    { portVariable: 'PARLEY_PORT', port: settings.port, ...own },
+    { portVariable: 'PARLEY_OTLP_PORT', port: settings.otlpPort, ...own },
+    ...(settings.natsUrl === '' ? [{ portVariable: 'PARLEY_NATS_PORT', port: settings.natsPort, ...engine }] : []),
     ...(settings.clickhouseUrl === ''
-      ? [{ variable: 'PARLEY_CLICKHOUSE_PORT', port: settings.clickhousePort, host: engineHost }]
+      ? [{ portVariable: 'PARLEY_CLICKHOUSE_PORT', port: settings.clickhousePort, ...engine }]
       : []),
   ]
 }

@@ -3,6 +3,7 @@
 import { join } from 'node:path'
 import { isParleyError } from '#proto/errors.ts'
 import { readSettings } from '#runtime/settings.ts'
+import { unreadNames } from '#runtime/unread.ts'
 import { readVersion } from '#runtime/version.ts'
 import { launcherSettings } from './config.ts'
 import { openDataDir } from './data-dir.ts'
@@ -36,6 +37,8 @@ try {
     logFile.write(`${now.toISOString()} ${line}\n`)
     console.error(`${now.toTimeString().slice(0, 8)} ${line}`)
   }
+  for (const name of (await unreadNames(process.env)).unread)
+    say(`${name} is set, and nothing reads it: README.md lists all settings`)
   if (stoppingSince === undefined) {
     launcher = createLauncher({ settings, dataDir, env: process.env, say })
     const { baseUrl, otelUrl, tenant } = await launcher.start()

@@ -3,6 +3,7 @@ import { randomInt } from 'node:crypto'
 import { createSocket } from 'node:dgram'
 import { createServer } from 'node:net'
 import { ParleyError } from '#proto/errors.ts'
+import { cannotListen, type Listening } from '#runtime/listening.ts'
 
 /**
  * Engines get ports below the range from which the system picks the local ends of outgoing connections (32768 and up on Linux,
@@ -54,24 +55,18 @@ function reserve(port: number): Promise<(() => void) | undefined> {
 }
 
 /**
- * Refuses to start over ports that someone else has; port 0 (a free one) is always fine. Receivers share their ports with each
+ * Refuses to start over ports that someone else has, and over hosts that are none of this machine; of port 0 (a free one) only the latter. Receivers share their ports with each
  * other (SO_REUSEPORT), so without this a second instance would share them too, silently.
- * @throws ParleyError RUN_PORT_IN_USE or CFG_INVALID, naming port and variable.
+ * @throws ParleyError RUN_PORT_IN_USE or CFG_INVALID, naming the variable.
  */
-export async function refuseTakenPorts(
-  wanted: readonly { variable: string; port: number; host: string }[],
-): Promise<void> {
+export async function refuseTakenPorts(wanted: readonly Listening[]): Promise<void> {
   const seen = new Map<number, string>()
-  for (const { variable, port, host } of wanted.filter(each => each.port !== 0)) {
+  for (const place of wanted) {
+    const { port, host, portVariable } = place
     const other = seen.get(port)
-    if (other !== undefined) throw new ParleyError('CFG_INVALID', `${other} and ${variable} are both ${port}`)
-    seen.set(port, variable)
+    if (other !== undefined) throw new ParleyError('CFG_INVALID', `${other} and ${portVariable} are both ${port}`)
+    if (port !== 0) seen.set(port, portVariable)
     const code = await probePort(port, host)
-    if (code === 'EADDRINUSE') {
-      throw new ParleyError('RUN_PORT_IN_USE', `${port} on ${host}; set ${variable} to another one or end what uses it`)
-    }
-    if (code !== undefined) {
-      throw new ParleyError('CFG_INVALID', `${variable}: ${host}:${port} cannot be listened on (${code})`)
-    }
+    if (code !== undefined) throw cannotListen(code, place)
   }
 }
