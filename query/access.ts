@@ -10,6 +10,8 @@ export interface Access {
   readonly organization: 'chosen' | 'path' | 'none'
   /** Whether the query's `org_id` may name it. */
   readonly named: boolean
+  /** Whether an organization that does not exist is told from one without access. */
+  readonly tellsUnknown: boolean
   /** The least role in it; null where there is no organization. */
   readonly role: Role | null
 }
@@ -73,9 +75,11 @@ export const leastRoles: Readonly<Record<string, Role>> = {
 export const nameOfRoute = ({ method, path }: Pick<Endpoint, 'method' | 'path'>): string => `${method} ${path}`
 
 /** What an endpoint demands. */
-export function accessOf(endpoint: Pick<Endpoint, 'method' | 'path' | 'auth' | 'organization' | 'named'>): Access {
-  const { auth: credential, organization = 'chosen', named = false } = endpoint
+export function accessOf(
+  endpoint: Pick<Endpoint, 'method' | 'path' | 'auth' | 'organization' | 'named' | 'tellsUnknown'>,
+): Access {
+  const { auth: credential, organization = 'chosen', named = false, tellsUnknown = false } = endpoint
   const byMethod: Role = endpoint.method === 'GET' ? 'viewer' : 'member'
   const role = organization === 'none' ? null : (leastRoles[nameOfRoute(endpoint)] ?? byMethod)
-  return { credential, organization, named, role }
+  return { credential, organization, named, tellsUnknown, role }
 }

@@ -60,10 +60,11 @@ function enter(
 ): Admitted['entered'] {
   if (access.role === null) return null
   const named = access.named ? (query as { org_id?: unknown }).org_id : undefined
+  const { tellsUnknown } = access
   const organization =
     access.organization === 'path'
       ? authenticator.organizationNamed(principal, readParams(params).id ?? '')
-      : authenticator.organizationOf(principal, headers, named)
+      : authenticator.organizationOf(principal, headers, { named, tellsUnknown })
   const role = authenticator.roleIn(principal, organization.id)
   if (role === undefined || !reaches(role, access.role)) throw new ParleyError('AUTH_ROLE', `it takes ${access.role}`)
   return { organization, role }

@@ -38,18 +38,23 @@ t.test('an API key or a bearer token opens its organization', async t => {
   t.match(display.body, { display_id: /^[0-9a-z]{8}$/ })
 })
 
-t.test('x-org-id may name the organization, in either case; another one is forbidden', async t => {
-  const key = { 'x-api-key': a.apiKey }
-  t.equal((await ask({ ...key, 'x-org-id': a.organization.toUpperCase() })).status, 200)
-  for (const other of [b.organization, randomUUID()]) {
+t.test(
+  'x-org-id may name the organization, in either case; another one is forbidden, and one that is none is unknown',
+  async t => {
+    const key = { 'x-api-key': a.apiKey }
+    t.equal((await ask({ ...key, 'x-org-id': a.organization.toUpperCase() })).status, 200)
+    const forbidden = { error: 'No access to the requested organization', code: 'AUTH_FORBIDDEN' }
     for (const credential of [key, bearer(a.bearer)]) {
-      const answer = await ask({ ...credential, 'x-org-id': other })
-      t.equal(answer.status, 403)
-      t.match(answer.body, { error: 'No access to the requested organization', code: 'AUTH_FORBIDDEN' })
+      t.match(await ask({ ...credential, 'x-org-id': b.organization }), { status: 403, body: forbidden })
+      const unknown = { ...credential, 'x-org-id': randomUUID() }
+      const missing = { error: 'the organization does not exist', code: 'QRY_NOT_FOUND' }
+      t.match(await ask(unknown), { status: 404, body: missing }, 'the contract names it for the summary')
+      const elsewhere = await node.ask('GET', '/dashboard/api/organization/displayId', { headers: unknown })
+      t.match(elsewhere, { status: 403, body: forbidden })
     }
-  }
-  t.equal((await ask({ ...key, 'x-org-id': 'not-a-uuid' })).status, 401)
-})
+    t.equal((await ask({ ...key, 'x-org-id': 'not-a-uuid' })).status, 401)
+  },
+)
 
 t.test('a missing or malformed credential is 401, and says how to bring one', async t => {
   const f = async (headers: Record<string, string>, why: string): Promise<void> => {

@@ -35,6 +35,14 @@ export interface TicketPrincipal {
 /** Who asks. */
 export type Principal = KeyPrincipal | UserPrincipal | TicketPrincipal
 
+/** What a request and its endpoint say about the organization beside `x-org-id`. */
+export interface AskedOrganization {
+  /** `org_id` as it was sent. */
+  readonly named?: unknown
+  /** An id of no organization is 404; otherwise it is one that the credential has no access to, 403. */
+  readonly tellsUnknown?: boolean
+}
+
 /** The questions of every dashboard request. */
 export interface Authenticator {
   /** @throws ParleyError AUTH_CREDENTIAL_MISSING or AUTH_CREDENTIAL_INVALID (401). */
@@ -49,9 +57,9 @@ export interface Authenticator {
   /**
    * The organization of a request: the explicit one (`named` in query or body, or x-org-id), else that of the credential.
    * @throws ParleyError AUTH_ORG_INVALID or AUTH_ORG_INACTIVE (401), AUTH_FORBIDDEN (403), AUTH_ORG_AMBIGUOUS (400),
-   * QRY_NOT_FOUND (404) when the credential's organization is gone.
+   * QRY_NOT_FOUND (404) when the credential's organization is gone, or with `tellsUnknown` when there is none of the id.
    */
-  organizationOf(principal: Principal, headers: Headers, named?: unknown): Organization
+  organizationOf(principal: Principal, headers: Headers, asked?: AskedOrganization): Organization
 }
 
 /** Seconds that clocks of one deployment may differ. */
@@ -138,10 +146,11 @@ export function createAuthenticator(
       if (!organization.active) throw new ParleyError('AUTH_ORG_INACTIVE')
       return organization
     },
-    organizationOf: (principal, headers, named) => {
+    organizationOf: (principal, headers, { named, tellsUnknown = false } = {}) => {
       const id = explicit(headers, named) ?? implied(view, principal)
-      if (!belongs(principal, id)) throw new ParleyError('AUTH_FORBIDDEN')
       const organization = view.organization(id)
+      const isTold = tellsUnknown && organization === undefined
+      if (!isTold && !belongs(principal, id)) throw new ParleyError('AUTH_FORBIDDEN')
       if (organization === undefined) throw new ParleyError('QRY_NOT_FOUND', 'the organization does not exist')
       if (!organization.active) throw new ParleyError('AUTH_ORG_INACTIVE')
       return organization

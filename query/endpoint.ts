@@ -96,6 +96,8 @@ export interface Endpoint<Request extends TSchema = TSchema, Response extends TS
   readonly organization?: 'chosen' | 'path' | 'none'
   /** The query's `org_id` names the chosen organization as well as `x-org-id` does. */
   readonly named?: true
+  /** An id that is of no organization is 404 (the contract's section 7); elsewhere it is 403, like one without access. */
+  readonly tellsUnknown?: true
   /** One sentence of documentation. */
   readonly about: string
   /** Shape of the JSON body, of a GET's query string; none = it is not read. */

@@ -33,6 +33,7 @@ export const organizationSummary = endpoint({
   method: 'GET',
   path: '/dashboard/api/organization/summary',
   auth: 'any',
+  tellsUnknown: true,
   about: 'Id and name of the organization, whether it has any data, and the times of its first and last event.',
   response: OrganizationSummary,
   work: async ({ organization: { id, name }, reader }) => {
