@@ -160,18 +160,23 @@ t.test('every endpoint answers every credential as the table says', async t => {
     )
   }
 
-  await t.test('of an organization that does not exist the summary says so to every credential, all others say 403', async t => {
-    const unknown = { 'x-org-id': '00000000-0000-4000-8000-00000000dead' }
-    const asking = reached.filter(endpoint => accessOf(endpoint).organization === 'chosen' && endpoint.auth !== 'address')
-    for (const endpoint of asking) {
-      const name = nameOfRoute(endpoint)
-      const expected = name === 'GET /dashboard/api/organization/summary' ? 404 : 403
-      t.equal(await ask(endpoint, { ...bearer(good), ...unknown }, a.id), expected, `${name}, a token`)
-      const byKey = endpoint.auth === 'bearer' ? 401 : expected
-      t.equal(await ask(endpoint, { 'x-api-key': keys.admin, ...unknown }, a.id), byKey, `${name}, a key`)
-      t.equal(await ask(endpoint, unknown, a.id), 401, `${name}, no credential`)
-    }
-  })
+  await t.test(
+    'of an organization that does not exist the summary says so to every credential, all others say 403',
+    async t => {
+      const unknown = { 'x-org-id': '00000000-0000-4000-8000-00000000dead' }
+      const asking = reached.filter(
+        endpoint => accessOf(endpoint).organization === 'chosen' && endpoint.auth !== 'address',
+      )
+      for (const endpoint of asking) {
+        const name = nameOfRoute(endpoint)
+        const expected = name === 'GET /dashboard/api/organization/summary' ? 404 : 403
+        t.equal(await ask(endpoint, { ...bearer(good), ...unknown }, a.id), expected, `${name}, a token`)
+        const byKey = endpoint.auth === 'bearer' ? 401 : expected
+        t.equal(await ask(endpoint, { 'x-api-key': keys.admin, ...unknown }, a.id), byKey, `${name}, a key`)
+        t.equal(await ask(endpoint, unknown, a.id), 401, `${name}, no credential`)
+      }
+    },
+  )
 
   await t.test('organizations in paths: another one is 403, an unknown one 404, an inactive one 401', async t => {
     const closedToken = await signToken(signing, { user: insider, organization: closed.id }, 3600)

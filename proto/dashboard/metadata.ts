@@ -26,11 +26,11 @@ export const MetadataDistributionResponse = Type.Object({
 /** Keys that are told of an organization, most used first. */
 export const KEYS_AVAILABLE = 1000
 
-/** Keys of a configuration, and characters of a key at most. */
-const KEYS_MAX = 100
-const Keys = Type.Array(Type.String({ minLength: 1, maxLength: 128 }), { maxItems: KEYS_MAX })
+/** Keys of a configuration, each counted once. */
+export const KEYS_MAX = 100
+const Keys = Type.Array(Type.String({ minLength: 1, maxLength: 128 }))
 
-/** Absent fields stay as they are; duplicates are dropped. */
+/** Absent fields stay as they are; duplicates are dropped before there may be `KEYS_MAX`. */
 export const MetadataKeysUpdate = Type.Object({ keys: Type.Optional(Keys), include_keys: Type.Optional(Keys) })
 
 /** `keys`: offered as columns, filters and groups, in that order. `include_keys`: in exports and prompts. */

@@ -142,8 +142,17 @@ t.test('metadata keys are offered as configured, beside those that were seen', a
     { type: 'text', count: 1 },
   )
   t.match((await call('GET', 'organization/event-keys', undefined, b.apiKey)).body, { keys: [], available_keys: [] })
-  const refused = [{ keys: [''] }, { keys: ['x'.repeat(129)] }, { include_keys: Array(101).fill('a') }, { keys: 'a' }]
+  const many = Array.from({ length: 101 }, (_, i) => `k${i}`)
+  const refused = [{ keys: [''] }, { keys: ['x'.repeat(129)] }, { include_keys: many }, { keys: 'a' }]
   for (const body of refused) t.equal((await call('PUT', 'organization/event-keys', body)).status, 400)
+  const full = many.slice(1)
+  for (const holder of ['event', 'conversation']) {
+    const twice = await call('PUT', `organization/${holder}-keys`, {
+      keys: [...full, ...full],
+      include_keys: Array(101).fill('a'),
+    })
+    t.match(twice, { status: 200, body: { keys: full, include_keys: ['a'] } }, 'a key that comes again counts once')
+  }
 })
 
 t.test('what is kept for how long is a setting, and texts never outlive their events', async t => {

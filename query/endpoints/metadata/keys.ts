@@ -2,7 +2,8 @@
 // may hold.
 import { changeRecord, readRecord } from '#control/lists.ts'
 import { metadataKeysKey } from '#control/records.ts'
-import { MetadataKeys, MetadataKeysUpdate } from '#proto/dashboard/metadata.ts'
+import { KEYS_MAX, MetadataKeys, MetadataKeysUpdate } from '#proto/dashboard/metadata.ts'
+import { ParleyError } from '#proto/errors.ts'
 import { sqlMillis } from '#proto/time.ts'
 import type { Call } from '../../endpoint.ts'
 import { endpoint } from '../../endpoint.ts'
@@ -27,6 +28,14 @@ async function seen({ reader, nowMs }: Call, of: Of): Promise<Pick<MetadataKeys,
     return { key, type, count: n, distinct_values } as const
   })
   return { available_keys: found.map(({ key }) => key).sort(), available }
+}
+
+/** The keys of a list, each once, in the order of the list. */
+function distinct(keys: readonly string[] | undefined, field: string): string[] | undefined {
+  if (keys === undefined) return undefined
+  const once = [...new Set(keys)]
+  if (once.length <= KEYS_MAX) return once
+  throw new ParleyError('REQ_BODY_INVALID', `${field} must not have more than ${KEYS_MAX} different keys`, { field })
 }
 
 const about = (of: Of): string => (of === 'event' ? 'events' : 'conversations and traits of users')
@@ -55,15 +64,17 @@ const update = (of: Of) =>
     about: `Configures the metadata keys of ${about(of)}; absent fields stay as they are.`,
     request: MetadataKeysUpdate,
     response: MetadataKeys,
-    work: async (call, { keys, include_keys }) => {
+    work: async (call, request) => {
+      const keys = distinct(request.keys, 'keys')
+      const include_keys = distinct(request.include_keys, 'include_keys')
       const updated_at = new Date(call.nowMs).toISOString()
       const available = await seen(call, of)
       const configured = await changeRecord<Configured>(
         call.records,
         metadataKeysKey(call.organization.id, of),
         (now = NOTHING) => ({
-          keys: keys ? [...new Set(keys)] : now.keys,
-          include_keys: include_keys ? [...new Set(include_keys)] : now.include_keys,
+          keys: keys ?? now.keys,
+          include_keys: include_keys ?? now.include_keys,
           updated_at,
         }),
       )
