@@ -71,6 +71,15 @@ const spanWith = (fields: string, attributes = ''): string =>
 const valued = (value: string): string =>
   spanWith('', `{"key":"session.id","value":{"stringValue":"s1"}},{"key":"k","value":${value}}`)
 
+const oldSpans = '"spans":[{"traceId":"0123456789abcdef0123456789abcdef","spanId":"0123456789abcdef","name":"chat"}]'
+/** As exporters before OTLP 0.15 wrote them. */
+const old = [
+  `{"resourceSpans":[{"instrumentationLibrarySpans":[{"instrumentationLibrary":{"name":"l"},${oldSpans}}]}]}`,
+  `{"resourceSpans":[{"scopeSpans":[],"instrumentation_library_spans":[{${oldSpans}}]}]}`,
+  `{"resourceSpans":[{"scopeSpans":[{"instrumentationLibrary":{"name":"l"},${oldSpans}}]}]}`,
+  `{"resourceSpans":[{"scopeSpans":[{${oldSpans}}],"instrumentationLibrarySpans":null}]}`,
+]
+
 /** Bodies with one odd thing each. */
 export const oddJson: readonly string[] = [
   ...[
@@ -86,6 +95,7 @@ export const oddJson: readonly string[] = [
   ...[
     '{"resourceSpans":[{"scopeSpans":[{"spans":null}]}]}',
     '{"resourceSpans":[]}x',
+    ...old,
     '{"resource_spans":[]}',
     '{"resourceLogs":[]}',
   ],

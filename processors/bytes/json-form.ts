@@ -38,11 +38,15 @@ function message(names: readonly string[], left: readonly string[], take: Messag
 }
 
 const ROOT = message(['resourceSpans'], ['resource_spans'], (form, _, at) => form.list(at, 1, RESOURCE_SPANS))
-const RESOURCE_SPANS: Message = message(['resource', 'scopeSpans'], ['scope_spans'], (form, key, at) =>
-  key === 0 ? form.inner(at, 1, RESOURCE) : form.list(at, 2, SCOPE_SPANS),
+const RESOURCE_SPANS: Message = message(
+  ['resource', 'scopeSpans'],
+  ['scope_spans', 'instrumentationLibrarySpans', 'instrumentation_library_spans'],
+  (form, key, at) => (key === 0 ? form.inner(at, 1, RESOURCE) : form.list(at, 2, SCOPE_SPANS)),
 )
-const SCOPE_SPANS: Message = message(['scope', 'spans'], [], (form, key, at) =>
-  key === 0 ? form.inner(at, 1, SCOPE) : form.list(at, 2, SPAN),
+const SCOPE_SPANS: Message = message(
+  ['scope', 'spans'],
+  ['instrumentationLibrary', 'instrumentation_library'],
+  (form, key, at) => (key === 0 ? form.inner(at, 1, SCOPE) : form.list(at, 2, SPAN)),
 )
 const RESOURCE: Message = message(['attributes'], [], (form, _, at) => form.list(at, 1, KEY_VALUE))
 const SCOPE: Message = message(['name', 'version', 'attributes'], [], (form, key, at) =>

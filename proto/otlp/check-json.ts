@@ -16,6 +16,24 @@ export function field(object: JsonObject, camel: string, snake: string): unknown
   return object[camel] ?? object[snake] ?? undefined
 }
 
+/**
+ * The list of scopes in an entry, and its name. Until OTLP 0.15 it was `instrumentationLibrarySpans`; in the releases after it some
+ * senders wrote the same spans under both names, so the old one counts, as those releases say, where the new one holds nothing.
+ */
+export function scopesOf(entry: JsonObject): { readonly name: string; readonly list: unknown } {
+  const scopeSpans = field(entry, 'scopeSpans', 'scope_spans')
+  const old = field(entry, 'instrumentationLibrarySpans', 'instrumentation_library_spans')
+  const isEmpty = scopeSpans === undefined || (Array.isArray(scopeSpans) && scopeSpans.length === 0)
+  return isEmpty && old !== undefined
+    ? { name: 'instrumentationLibrarySpans', list: old }
+    : { name: 'scopeSpans', list: scopeSpans }
+}
+
+/** The scope of an entry of that list, under either of its names. */
+export function scopeIn(scoped: JsonObject): unknown {
+  return scoped.scope ?? field(scoped, 'instrumentationLibrary', 'instrumentation_library')
+}
+
 /** The ids of a span in lower-case hex ('' = no parent), or null when the span must be refused. */
 export function spanIds(span: JsonObject): { traceId: string; spanId: string; parentSpanId: string } | null {
   const traceId = idFromText(field(span, 'traceId', 'trace_id'), TRACE_ID_BYTES)
@@ -66,9 +84,10 @@ function judgeResource(entry: JsonObject, path: string, tally: Tally): Refusal |
     const fault = judgeAttributes(resource.attributes, `${path}.resource.attributes`, 3)
     if (fault !== null) return fault
   }
-  return eachOf(field(entry, 'scopeSpans', 'scope_spans'), `${path}.scopeSpans`, (scoped, at) => {
+  const { name, list } = scopesOf(entry)
+  return eachOf(list, `${path}.${name}`, (scoped, at) => {
     if ('logRecords' in scoped || 'metrics' in scoped) return notTraces(`${at} has logs or metrics`)
-    const scope = scoped.scope ?? undefined
+    const scope = scopeIn(scoped)
     if (scope !== undefined) {
       if (!isObject(scope)) return mustBe(`${at}.scope`, 'an object')
       const fault = judgeAttributes(scope.attributes, `${at}.scope.attributes`, 4)

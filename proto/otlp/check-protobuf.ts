@@ -1,10 +1,13 @@
 // A structural walk over an OTLP protobuf body: the definition of what is taken, and what finds the field and the byte at fault. What is
 // as it should be is passed by proto/scan/otlp-protobuf.ts and never comes here.
 // Promise: what passes can be decoded by decode-protobuf.ts without any further check of bounds, wire types or depth.
-import { MAX_DEPTH, type MessageSpec, SPAN, TRACES_DATA } from './fields.ts'
+import { MAX_DEPTH, type MessageSpec, OLD_SCOPE_SPANS, RESOURCE_SPANS, SPAN, TRACES_DATA } from './fields.ts'
 import { isIdAt, isZeroAt, SPAN_ID_BYTES, TRACE_ID_BYTES } from './span-ids.ts'
 import { invalid, notTraces, refusedSpans, type TracesVerdict } from './verdict.ts'
 import { Wire, WireCursor } from './wire.ts'
+
+/** Number of `scopeSpans`. */
+const SCOPES = 2
 
 /** Judges a body; see `checkTraces`. */
 export function checkProtobuf(body: Uint8Array): TracesVerdict {
@@ -42,6 +45,8 @@ class Walk {
   message(spec: MessageSpec, end: number, depth: number): 0 | -1 {
     const cursor = this.#cursor
     const start = cursor.at
+    let oldAt = -1
+    let hasScopes = false
     while (cursor.at < end) {
       const tagAt = cursor.at
       const tag = cursor.tag(end)
@@ -51,6 +56,7 @@ class Walk {
       const field = number < spec.fields.length ? spec.fields[number] : undefined
       if (field === undefined) {
         if (cursor.skip(wire, end) < 0) return this.#inside(spec, start, tagAt, `field ${number}`, number)
+        if (spec === RESOURCE_SPANS && number === OLD_SCOPE_SPANS) oldAt = tagAt
         continue
       }
       if (field.wire !== wire) {
@@ -61,8 +67,12 @@ class Walk {
       if (this.#value(field.message, wire, end, depth) < 0) {
         return this.#inside(spec, start, tagAt, field.name, number)
       }
+      if (spec === RESOURCE_SPANS && number === SCOPES) hasScopes = true
     }
-    return 0
+    if (oldAt < 0 || hasScopes) return 0
+    // Spans that stand there alone would be lost without a word.
+    cursor.failAt(oldAt, 'instrumentationLibrarySpans are read in JSON only; send scopeSpans')
+    return this.#inside(spec, start, oldAt, `field ${OLD_SCOPE_SPANS}`, OLD_SCOPE_SPANS)
   }
 
   #value(inner: MessageSpec | null, wire: number, end: number, depth: number): 0 | -1 {

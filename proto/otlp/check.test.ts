@@ -227,6 +227,47 @@ t.test('attributes of every kind are the same in both encodings', async t => {
   )
 })
 
+t.test('spans of exporters before OTLP 0.15 are read, in both encodings', async t => {
+  const scoped = { spans: [span(1, 1, {}), span(0, 2, {})] }
+  const library = { name: 'old-tracer', version: '0.9' }
+  const f = (entry: object, scopes: string[], rejected: number): void => {
+    const body = Buffer.from(JSON.stringify({ resourceSpans: [entry] }))
+    t.match(checkTraces(body, 'json'), { ok: true, spans: scopes.length + rejected, rejected })
+    const decoded = decodeTraces(body, 'json')
+    t.same(decoded.ok && decoded.spans.map(({ scope }) => `${scope.name} ${scope.version}`), scopes)
+  }
+  const old = [{ instrumentationLibrary: library, ...scoped }]
+  f({ instrumentationLibrarySpans: old }, ['old-tracer 0.9'], 1)
+  f({ instrumentation_library_spans: [{ instrumentation_library: library, ...scoped }] }, ['old-tracer 0.9'], 1)
+  f({ scopeSpans: [], instrumentationLibrarySpans: old }, ['old-tracer 0.9'], 1)
+  f({ scopeSpans: null, instrumentationLibrarySpans: [{ ...scoped, scope: library }] }, ['old-tracer 0.9'], 1)
+  // Senders that wrote both names wrote the same spans under both.
+  f({ scopeSpans: [{ scope: { name: 'new' }, ...scoped }], instrumentationLibrarySpans: old }, ['new '], 1)
+  f({ scopeSpans: [{ instrumentationLibrary: library, ...scoped }] }, ['old-tracer 0.9'], 1)
+  const wrong = Buffer.from('{"resourceSpans":[{"instrumentationLibrarySpans":[{"spans":5}]}]}')
+  t.match(checkTraces(wrong, 'json'), {
+    reason: 'resourceSpans[0].instrumentationLibrarySpans[0].spans must be a list',
+  })
+
+  // In protobuf they stood where scopeSpans stand now: InstrumentationLibrarySpans { library = 1 { name = 1, version = 2 }, spans = 2 }.
+  const one = `0a10${'0'.repeat(31)}1 1208${'0'.repeat(15)}1`.replaceAll(' ', '')
+  const scopeOne = `0a030a016c 121c${one}`.replaceAll(' ', '')
+  const bytes = hex(`0a25 1223${scopeOne}`)
+  t.match(checkTraces(bytes, 'protobuf'), { ok: true, spans: 1 })
+  t.match(decodeTraces(bytes, 'protobuf'), { ok: true, spans: [{ scope: { name: 'l' } }] })
+})
+
+t.test('spans under a number that no exporter writes in protobuf are refused, not lost', async t => {
+  // ResourceSpans { instrumentation_library_spans = 1000 } alone, and beside scope_spans, where it repeats them.
+  t.match(checkTraces(hex('0a03 c23e00'), 'protobuf'), {
+    ok: false,
+    reason:
+      'resourceSpans[0].field 1000: instrumentationLibrarySpans are read in JSON only; send scopeSpans, at byte 2',
+  })
+  t.match(checkTraces(hex('0a05 c23e00 1200'), 'protobuf'), { ok: true, spans: 0 })
+  t.match(checkTraces(hex('0a03 ca3e00'), 'protobuf'), { ok: true, spans: 0 })
+})
+
 t.test('enums by name, snake_case names and numbers as text are understood in JSON', async t => {
   const body = {
     resource_spans: [

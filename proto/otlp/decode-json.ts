@@ -2,7 +2,7 @@
 // hex ids of either case, null as absent, snake_case names. What it cannot make sense of inside a span counts as absent.
 import { isObject, type JsonObject } from '#proto/json.ts'
 import { fromNanosText, type Instant } from '#proto/time.ts'
-import { field, spanIds } from './check-json.ts'
+import { field, scopeIn, scopesOf, spanIds } from './check-json.ts'
 import {
   type Attributes,
   NO_ATTRIBUTES,
@@ -22,8 +22,8 @@ export function decodeJson(root: unknown): Span[] {
   const spans: Span[] = []
   for (const resourceSpans of objects(root, 'resourceSpans', 'resource_spans')) {
     const resource: Resource = { attributes: attributesOf(resourceSpans.resource) }
-    for (const scopeSpans of objects(resourceSpans, 'scopeSpans', 'scope_spans')) {
-      const scope = scopeOf(scopeSpans.scope)
+    for (const scopeSpans of objectsIn(scopesOf(resourceSpans).list)) {
+      const scope = scopeOf(scopeIn(scopeSpans))
       for (const span of objects(scopeSpans, 'spans', 'spans')) {
         const ids = spanIds(span)
         if (ids !== null) spans.push(spanOf(span, ids, resource, scope))
@@ -165,6 +165,9 @@ function textOf(value: unknown): string {
 }
 
 function objects(holder: unknown, camel: string, snake: string): JsonObject[] {
-  const list = isObject(holder) ? field(holder, camel, snake) : undefined
+  return objectsIn(isObject(holder) ? field(holder, camel, snake) : undefined)
+}
+
+function objectsIn(list: unknown): JsonObject[] {
   return Array.isArray(list) ? list.filter(isObject) : []
 }

@@ -114,6 +114,11 @@ export const RESOURCE_SPANS = message('ResourceSpans', [
   [2, 'scopeSpans', bytes, [SCOPE_SPANS]],
   [3, 'schemaUrl', bytes],
 ])
+/**
+ * Where releases 0.15 to 0.18 kept `instrumentationLibrarySpans`, which they told senders of protobuf not to set. Older senders need
+ * nothing: theirs stood under the number of `scopeSpans`, in the same form.
+ */
+export const OLD_SCOPE_SPANS = 1000
 export const TRACES_DATA = message('ExportTraceServiceRequest', [[1, 'resourceSpans', bytes, [RESOURCE_SPANS]]])
 
 /** Nesting of messages that is still read; what goes deeper is refused, so that no body can exhaust the stack. */

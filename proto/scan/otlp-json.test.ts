@@ -47,6 +47,8 @@ t.test('what is unusual is decided by the check', async t => {
   f('{"resourceSpans":[{"scopeSpans":[{"spans":[5]}]}]}')
   f('{"resourceLogs":[]}')
   f('{"resourceSpans":[{"scopeMetrics":[]}]}')
+  f('{"resourceSpans":[{"instrumentationLibrarySpans":[{"spans":[{}]}]}]}')
+  f('{"resourceSpans":[{"scopeSpans":[{"instrumentationLibrary":5,"spans":[]}]}]}')
   f(`{"resourceSpans":[],"x":${'['.repeat(70)}${']'.repeat(70)}}`)
 })
 

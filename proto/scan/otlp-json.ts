@@ -1,5 +1,5 @@
 // The bytes of an OTLP JSON body -> the verdict of proto/otlp/check-json.ts, without building the body. The scanner judges what real
-// exporters send; what is unusual (a field given twice, escapes in its name, 64 levels, a container of another type) it leaves to
+// exporters send; what is unusual (a field given twice, an old name, escapes in it, 64 levels, a container of another type) it leaves to
 // check-json.ts, so that every verdict is the same. Only what is no JSON is refused here, with the byte.
 import { checkJson, spanIds } from '#proto/otlp/check-json.ts'
 import { MAX_DEPTH } from '#proto/otlp/fields.ts'
@@ -18,7 +18,7 @@ const SPAN_LEVEL = 2
 type Level = typeof ENTRY_LEVEL | typeof SCOPE_LEVEL | typeof SPAN_LEVEL
 
 const RESOURCE_SPANS = 0
-/** In a group: the list that it holds. Key 0 says something about the group, what comes behind belongs to other signals. */
+/** In a group: the list that it holds. Key 0 says something about the group, what comes behind is an old name or of other signals. */
 const HELD = 1
 const TRACE_ID = 0
 const SPAN_ID = 1
@@ -27,8 +27,16 @@ const ROOT_KEYS = new KeyTable([
   ['resourceSpans', 'resource_spans'],
   ['resourceLogs', 'resource_logs', 'resourceMetrics', 'resource_metrics', 'resourceProfiles'],
 ])
-const ENTRY_KEYS = new KeyTable(['resource', ['scopeSpans', 'scope_spans'], ['scopeLogs', 'scopeMetrics']])
-const SCOPED_KEYS = new KeyTable(['scope', 'spans', ['logRecords', 'metrics']])
+const ENTRY_KEYS = new KeyTable([
+  'resource',
+  ['scopeSpans', 'scope_spans'],
+  ['scopeLogs', 'scopeMetrics', 'instrumentationLibrarySpans', 'instrumentation_library_spans'],
+])
+const SCOPED_KEYS = new KeyTable([
+  'scope',
+  'spans',
+  ['logRecords', 'metrics', 'instrumentationLibrary', 'instrumentation_library'],
+])
 const SPAN_KEYS = new KeyTable([
   ['traceId', 'trace_id'],
   ['spanId', 'span_id'],

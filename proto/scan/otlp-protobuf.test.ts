@@ -50,6 +50,9 @@ t.test('what is unusual is decided by the check', async t => {
   f(protobufBytes(request([span(0, 1, {})])), true)
   f(protobufBytes(request([span(1, 1, {}), span(1, 2, { parentSpanId: 'abcd' })])), true)
   f(protobufBytes(request([{ name: 'neither ids nor times' }])), false)
+  // Fields of an entry that no message has: one is refused.
+  f(Buffer.from('0a03c23e00', 'hex'), false)
+  f(Buffer.from('0a03ca3e00', 'hex'), true)
 })
 
 t.test('nesting is bounded as in the check', async t => {

@@ -27,8 +27,11 @@ import { compile, viewOf, type WasmMemory } from './wasm.ts'
 const BODY_AT = 8192
 const READ_BEHIND = 256
 const TABLE_BYTES = 256
+/** The field whose place in a table stands for all beyond it. */
+const BEYOND = 31
 
 /** What a table says of a field: 0 leave the body, 4 and 8 step over so many bytes, and these. */
+const LEAVE = 0
 const VARINT = 1
 const BYTES = 12
 /** Bytes whose place is noted. */
@@ -114,13 +117,14 @@ export class OtlpProtobufScanner {
   }
 }
 
-/** What to do in a message, by tag. Field numbers from 32 on are looked up as 31: no message has either. */
+/** What to do in a message, by tag. Field numbers from 32 on are looked up as 31: no message has either, but for one that the check refuses. */
 function tableOf(spec: MessageSpec): Uint8Array {
   const table = new Uint8Array(TABLE_BYTES)
   for (let tag = 1 << 3; tag < TABLE_BYTES; tag++) {
     const field = spec.fields[tag >>> 3]
     if (field !== undefined && field.wire !== (tag & 7)) continue
     if (field?.message != null) table[tag] = ROOT + MESSAGES.indexOf(field.message)
+    else if (spec === RESOURCE_SPANS && tag >>> 3 === BEYOND) table[tag] = LEAVE
     else table[tag] = (spec === SPAN && field && SPAN_IDS[field.name]) || stepOver(tag & 7)
   }
   return table

@@ -49,6 +49,16 @@ const BODIES = [
       },
     ],
   },
+  {
+    resourceSpans: [
+      {
+        instrumentationLibrarySpans: [
+          { instrumentationLibrary: { name: 's' }, spans: [span({}), span({ spanId: '' })] },
+        ],
+        scopeSpans: [],
+      },
+    ],
+  },
   { resourceLogs: [{ scopeLogs: [{ logRecords: [] }] }] },
   { resourceSpans: [{ scopeMetrics: [] }], extra: { x: [1, 2, 3] } },
 ].map(value => Buffer.from(JSON.stringify(value)))
@@ -56,7 +66,7 @@ const BODIES = [
 const KEYS = [
   'resourceSpans', 'resource_spans', 'resourceLogs', 'resource_metrics', 'resource', 'scopeSpans', 'scope_spans',
   'scopeLogs', 'scope', 'spans', 'logRecords', 'metrics', 'traceId', 'trace_id', 'spanId', 'span_id', 'parentSpanId',
-  'parent_span_id', 'attributes', 'events', 'a',
+  'parent_span_id', 'attributes', 'events', 'a', 'instrumentationLibrarySpans', 'instrumentationLibrary',
 ]
 
 /** What a run has met. */
