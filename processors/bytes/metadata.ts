@@ -1,6 +1,6 @@
 // The metadata of spans of one likeness, as steps: under which keys, in which order, and which of the texts stand in the span itself.
 // It says what parsers/otlp/span-metadata.ts would say; what that would have to cut or merge is left to it.
-import { isObject, readJsonText } from '#proto/json.ts'
+import { isObject, readExactJsonText } from '#proto/json.ts'
 import type { Resource } from '#proto/otlp/span.ts'
 import { encodedTexts, WordRun } from '../columns/text.ts'
 import { METADATA_BOUNDS, OWN_PREFIX, readyEntry } from '../parsers/metadata.ts'
@@ -164,7 +164,7 @@ function usedBy({ used: taken, usage, input, output, positions }: Plan, decided:
 
 /** `metadata` that holds an object is merged key by key; false when that is not simple. */
 function putObject({ metadata: value }: Plan, steps: ReadonlyMap<string, Step>, at: number, put: Put): boolean {
-  const object = typeof value === 'string' ? readJsonText(value) : value
+  const object = typeof value === 'string' ? readExactJsonText(value) : value
   if (!isObject(object)) {
     put('metadata', at)
     return true

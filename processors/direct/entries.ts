@@ -1,4 +1,5 @@
 // An object of metadata in a body -> its entries, as places in the bytes and, where a value has to be rewritten, as text.
+import { parseExactly } from '#proto/json.ts'
 import type { JsonScanner } from '#proto/scan/json.ts'
 import { JsonType } from '#proto/scan/json.ts'
 import type { MapColumn } from '../columns/nested.ts'
@@ -153,7 +154,7 @@ function textOf(scanner: JsonScanner, name: string, type: JsonType, at: number, 
   if (type === JsonType.string) return maskText(scanner.textOf(at + 1, end - 1)).toWellFormed()
   const { bytes } = scanner
   const json = Buffer.from(bytes.buffer, bytes.byteOffset + at, end - at).toString('utf8')
-  return readyEntry(name, JSON.parse(json))[1]
+  return readyEntry(name, parseExactly(json))[1]
 }
 
 /** True for digits that stay as they are when the number is written again. */

@@ -1,4 +1,5 @@
 // The body of an SDK request -> where each of its known fields stands. One body at a time: what was found is valid until the next scan.
+import { parseExactly } from '#proto/json.ts'
 import { JsonScanner, JsonType } from '#proto/scan/json.ts'
 import { KeyTable } from '#proto/scan/keys.ts'
 import { JSON_MAX_DEPTH } from '#proto/sdk/fields.ts'
@@ -136,7 +137,7 @@ export class BodyFields {
   valueOf(field: number): unknown {
     const { bytes } = this.scanner
     const from = this.starts[field] as number
-    return JSON.parse(
+    return parseExactly(
       Buffer.from(bytes.buffer, bytes.byteOffset + from, (this.ends[field] as number) - from).toString('utf8'),
     )
   }

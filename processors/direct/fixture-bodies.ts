@@ -1,6 +1,7 @@
 // For tests and the bench: bodies of events, from what senders write to what nobody would, read from their bytes and as objects.
 import { EnvelopeWriter, FrameEncoding, FrameKind } from '#proto/envelope.ts'
 import { uuidBytes } from '#proto/ids.ts'
+import { parseExactly } from '#proto/json.ts'
 import { mutate } from '#proto/scan/fuzz/mutate.ts'
 import { createRandom, type Random } from '#proto/scan/fuzz/random.ts'
 import { randomOf } from '#runtime/seeded.ts'
@@ -13,6 +14,8 @@ import { parsers } from '../registry.ts'
 
 const SESSION = '22222222-2222-4222-8222-222222222222'
 const EVENT = '33333333-3333-4333-8333-333333333333'
+/** A number that a double would round. */
+const LONG = parseExactly('-9007199254740993')
 const base = { session_id: SESSION, event_id: EVENT, primitive_name: 'support-agent' }
 const turn = { ...base, args: 'Where is it?', result: 'On its way,\nsaid "he". 請再寄一次發票 😀', latency: 812.5 }
 
@@ -48,6 +51,20 @@ export const usualEvents: readonly object[] = [
     success: true,
     checkpoints: [],
     timestamp: '1789999990000.25',
+  },
+  // Numbers that a double would round.
+  {
+    ...turn,
+    args: 'token 9007199254740993',
+    metadata: {
+      order: LONG,
+      deep: { list: [LONG, 0.1], headers: { 'x-key': LONG } },
+      error: LONG,
+      model: 'gpt-4o',
+      cost: LONG,
+    },
+    latency: LONG,
+    checkpoints: [{ name: 'a', timestamp: LONG, metadata: { n: LONG } }],
   },
   { ...turn, primitive_name: 'né "x"', metadata: { 'gen_ai.usage.input_tokens': 'many', cost_usd: 'free' }, error: 1 },
 ]
@@ -93,6 +110,7 @@ export const usualSessions: readonly object[] = [
   { session_id: 'conv_9', user_data: { userId: 'tok "1"', user_id: '' }, timestamp: 1_789_999_990_000, metadata: null },
   { session_id: SESSION.replaceAll('2', 'A'), client_config: 'my server 1.0', connection_type: 'http', ip: '10.0.0.1' },
   { session_id: SESSION, user_data: { user_id: 'u-2', email: '', userEmail: 'g@h.i', user_email: 7 } },
+  { session_id: SESSION, user_data: { user_id: LONG, email: LONG, age: [LONG] }, metadata: { n: LONG }, tools: [LONG] },
   { session_id: SESSION, client_config: '', tools: ['a', { name: 'b' }, 7], metadata: { authorization: 'x', n: 1.5 } },
 ]
 const bytesOf = (body: object): Buffer => Buffer.from(JSON.stringify(body))

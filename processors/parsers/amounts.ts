@@ -1,10 +1,13 @@
 // Numbers that senders write in many ways -> the integers that are stored. Anything that is no amount is null, never 0.
 
+import { digitsOf } from '#proto/json.ts'
+
 /** Largest stored amount: every whole number up to it is a double. */
 const MAX = Number.MAX_SAFE_INTEGER
 
 /** A finite number ≥ 0, also from text. */
-export function amountOf(value: unknown): number | null {
+export function amountOf(sent: unknown): number | null {
+  const value = digitsOf(sent) ?? sent
   const number = typeof value === 'string' && /^\s*[+-]?[\d.]/.test(value) ? Number(value) : value
   return typeof number === 'number' && Number.isFinite(number) && number >= 0 ? number : null
 }

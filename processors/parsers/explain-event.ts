@@ -1,5 +1,5 @@
 // The body of a capture-event request, explained: the contract names its fields, and what it has no field for stands in metadata.
-import { isObject, type JsonObject, jsonText, readJson } from '#proto/json.ts'
+import { isObject, type JsonObject, jsonText, readExactJson } from '#proto/json.ts'
 import type { FrameContext } from '../outcome.ts'
 import { costWords } from './cost.ts'
 import type { ExplainedEvent } from './explain.ts'
@@ -38,7 +38,7 @@ function inMetadata(keys: readonly string[]): string[] {
 
 /** Explains the event of a body; null when it is not `eventId`'s, or cannot be read. */
 export function explainEvent(body: Uint8Array, context: FrameContext, eventId: string): ExplainedEvent | null {
-  const read = readJson(body)
+  const read = readExactJson(body)
   const outcome = parseEvent(body, 'json', context)
   if ('reason' in read || !isObject(read.value) || 'dead' in outcome) return null
   const row = outcome.units[0]?.events[0]

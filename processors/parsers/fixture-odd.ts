@@ -1,4 +1,5 @@
 // For tests: bodies that senders write, and what becomes of them when something goes wrong on the way.
+import { parseExactly } from '#proto/json.ts'
 import { request, span } from '#proto/otlp/fixture.ts'
 import type { Random } from '#runtime/seeded.ts'
 
@@ -40,6 +41,7 @@ const oddValues: readonly ((random: Random) => unknown)[] = [
   random => nested(random(200)),
   () => [{ role: 7 }, { role: 'user' }, null, ['x']],
   () => '2026-13-45T99:99:99Z',
+  random => parseExactly(String(random(2) === 0 ? -(2n ** 53n) - 1n : 10n ** BigInt(15 + random(8)) + 1n)),
   () => 'ffffffffffffffff',
 ]
 

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { NIL_UUID, uuidV5 } from '#proto/ids.ts'
+import { parseExactly } from '#proto/json.ts'
 import type { EventRow } from '#proto/rows.ts'
 import { context, json, telling, unitsOf } from './fixture.ts'
 import { parseEvent, parseSession } from './sdk.ts'
@@ -146,6 +147,30 @@ t.test('numbers stay within the columns', async t => {
   t.match(event({ metadata: { 'gen_ai.usage.input_tokens': '12', tokens: 5, cost: 0 } }), {
     input_tokens: 12,
     present: 4 | 16,
+  })
+})
+
+t.test('whole numbers keep all their digits, wherever they become text', async t => {
+  const long = parseExactly('9007199254740993')
+  const metadata = { order: long, deep: { list: [long, -1.5] }, said: '{"password":"t","n":9007199254740993}' }
+  const { metadata: stored, duration_ns } = event({
+    event_id: EVENT,
+    metadata,
+    latency: parseExactly('12345678901234567'),
+  })
+  t.same(
+    { ...stored },
+    {
+      order: '9007199254740993',
+      deep: '{"list":[9007199254740993,-1.5]}',
+      said: '{"password":"[masked]","n":9007199254740993}',
+    },
+  )
+  t.equal(duration_ns, Number.MAX_SAFE_INTEGER)
+  t.match(session({ user_data: { user_id: long, age: [long] }, metadata: { n: long } }), {
+    user_id: '9007199254740993',
+    user_data: { age: '[9007199254740993]' },
+    metadata: { n: '9007199254740993' },
   })
 })
 

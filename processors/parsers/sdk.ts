@@ -1,7 +1,7 @@
 // The bodies of capture-session and capture-event -> rows. Both shapes of the contract and what clients in the wild really send:
 // values that are no strings become text, ids that are no uuids are mapped, unknown fields are left out.
 import { conversationIdOf, NIL_UUID } from '#proto/ids.ts'
-import { isObject, type JsonObject, jsonText, readJson } from '#proto/json.ts'
+import { digitsOf, isObject, type JsonObject, jsonText, readExactJson } from '#proto/json.ts'
 import type { EventKind, Source } from '#proto/rows.ts'
 import { fromMs, type Instant } from '#proto/time.ts'
 import type { FrameContext, FrameParser, ParseOutcome } from '../outcome.ts'
@@ -82,7 +82,7 @@ export const MAX_ENTRIES = 1000
 
 function withObject(body: Uint8Array, content: string, parse: (object: JsonObject) => ParseOutcome): ParseOutcome {
   if (content !== 'json') return dead(`a ${content} body where JSON belongs`)
-  const read = readJson(body)
+  const read = readExactJson(body)
   if ('reason' in read) return dead(read.reason)
   return isObject(read.value) ? parse(read.value) : dead('the body is no object')
 }
@@ -98,16 +98,14 @@ function own(object: JsonObject, key: string): unknown {
 
 /** A scalar as text; '' for everything that is none. */
 function textOf(value: unknown): string {
-  return typeof value === 'string'
-    ? value
-    : typeof value === 'number' || typeof value === 'boolean'
-      ? String(value)
-      : ''
+  if (typeof value === 'string') return value
+  return typeof value === 'number' || typeof value === 'boolean' ? String(value) : (digitsOf(value) ?? '')
 }
 
 /** A finite number, also from text. */
 function numberOf(value: unknown): number | null {
-  const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value
+  const text = digitsOf(value) ?? value
+  const number = typeof text === 'string' && text.trim() !== '' ? Number(text) : text
   return typeof number === 'number' && Number.isFinite(number) ? number : null
 }
 

@@ -1,6 +1,6 @@
 // Names under which credentials travel in telemetry, and the masking of their values before anything is stored.
 // The lists are data: an operator's own names (PARLEY_SECRET_KEYS) are added to them when a process or thread starts.
-import { isObject, readJsonText, UNWRITABLE } from '#proto/json.ts'
+import { digitsOf, isObject, readExactJsonText, UNWRITABLE } from '#proto/json.ts'
 
 /** What stands in the place of a secret. */
 export const MASK = '[masked]'
@@ -113,7 +113,7 @@ function plain(name: string): string {
 export function maskText(text: string): string {
   if (text.length <= SECRET_UNITS && SECRET_VALUE.test(text)) return MASK
   if (!suspicious.test(text)) return text
-  const parsed = /^\s*[[{]/.test(text) ? readJsonText(text) : undefined
+  const parsed = /^\s*[[{]/.test(text) ? readExactJsonText(text) : undefined
   if (parsed === undefined) return text.includes('=') ? text.replace(SECRET_QUERY, `$1${MASK}`) : text
   const masked = maskValue(parsed, false, 0)
   // Unchanged text stays as it was sent, to the byte.
@@ -123,7 +123,7 @@ export function maskText(text: string): string {
 /** A value with every secret inside it masked; the very same value when there is none. */
 export function maskValue(value: unknown, amongHeaders: boolean, level: number): unknown {
   if (typeof value === 'string') return maskText(value)
-  if (typeof value !== 'object' || value === null) return value
+  if (typeof value !== 'object' || value === null || digitsOf(value) !== null) return value
   if (level >= MAX_LEVELS) return UNWRITABLE
   return Array.isArray(value) ? maskArray(value, amongHeaders, level) : maskObject(value, amongHeaders, level)
 }

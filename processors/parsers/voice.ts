@@ -1,7 +1,7 @@
 // An end-of-call report -> one conversation: an event for each exchange of caller and assistant, below it a synthetic agent
 // event for each group of tool calls, below that the calls. The whole call is one unit: it is stored, or replaced, as one.
 import { conversationIdOf, uuidV5 } from '#proto/ids.ts'
-import { readJson } from '#proto/json.ts'
+import { readExactJson } from '#proto/json.ts'
 import type { EventRow, TextRow } from '#proto/rows.ts'
 import type { Instant } from '#proto/time.ts'
 import type { Exchange, ToolCall, ToolGroup, VoiceReport } from '#proto/voice/report.ts'
@@ -17,7 +17,7 @@ import { reportFingerprint } from './voice-report.ts'
 /** Parses a report; see FrameParser. */
 export const parseVoice: FrameParser = (body, content, context) => {
   if (content !== 'json') return { dead: 'DEAD_PARSE', reason: `a ${content} body where JSON belongs` }
-  const read = readJson(body)
+  const read = readExactJson(body)
   if ('reason' in read) return { dead: 'DEAD_PARSE', reason: read.reason }
   const verdict = readVoiceReport(read.value)
   if (!verdict.ok) return { dead: 'DEAD_PARSE', reason: `${verdict.code} ${verdict.field ?? ''}`.trim() }

@@ -227,6 +227,23 @@ t.test('attributes of every kind are the same in both encodings', async t => {
   )
 })
 
+t.test('whole numbers of JSON keep all their digits, as those of protobuf do', async t => {
+  const f = (value: string, expected: unknown): void => {
+    const text = JSON.stringify(request([span(1, 1, {}, { n: 'here' })])).replace('{"stringValue":"here"}', value)
+    const decoded = decodeTraces(Buffer.from(text), 'json')
+    t.same(decoded.ok && decoded.spans[0]?.attributes.get('n'), expected, value)
+  }
+  f('{"intValue":9007199254740993}', '9007199254740993')
+  f('{"intValue":"9007199254740993"}', '9007199254740993')
+  f('{"intValue":-9223372036854775808}', '-9223372036854775808')
+  f('{"intValue":9007199254740991}', 9007199254740991)
+  f('{"arrayValue":{"values":[{"intValue":9007199254740993}]}}', ['9007199254740993'])
+  // A double is what it is.
+  f('{"doubleValue":9007199254740993}', 9007199254740992)
+  const timed = JSON.stringify(request([span(1, 1, {})])).replace('"1789999990000000001"', '1789999990000000001')
+  t.match(decodeTraces(Buffer.from(timed), 'json'), { spans: [{ start: { ms: 1789999990000, ns: 1 } }] })
+})
+
 t.test('spans of exporters before OTLP 0.15 are read, in both encodings', async t => {
   const scoped = { spans: [span(1, 1, {}), span(0, 2, {})] }
   const library = { name: 'old-tracer', version: '0.9' }

@@ -1,6 +1,6 @@
 // OTLP JSON, parsed -> spans. Reads what specification and practice allow: int64 as text or number, enums as numbers or names,
 // hex ids of either case, null as absent, snake_case names. What it cannot make sense of inside a span counts as absent.
-import { isObject, type JsonObject } from '#proto/json.ts'
+import { digitsOf, isObject, type JsonObject } from '#proto/json.ts'
 import { fromNanosText, type Instant } from '#proto/time.ts'
 import { field, scopeIn, scopesOf, spanIds } from './check-json.ts'
 import {
@@ -122,7 +122,8 @@ function kvlistOf(entries: unknown): Value {
   return object
 }
 
-function integerOf(value: unknown): Value {
+function integerOf(sent: unknown): Value {
+  const value = digitsOf(sent) ?? sent
   if (typeof value === 'number') return value
   // Longer digits are no int64; as they were sent they are still worth keeping.
   if (typeof value !== 'string' || !/^-?\d{1,20}$/.test(value)) return typeof value === 'string' ? value : null
@@ -130,17 +131,19 @@ function integerOf(value: unknown): Value {
   return Number.isSafeInteger(number) ? number + 0 : BigInt(value).toString()
 }
 
-function doubleOf(value: unknown): Value {
+function doubleOf(sent: unknown): Value {
+  const digits = digitsOf(sent)
+  const value = digits === null ? sent : Number(digits)
   if (typeof value === 'number') return value
   if (typeof value !== 'string') return null
   const number = Number(value)
   return value.trim() !== '' && (value === 'NaN' || !Number.isNaN(number)) ? number : value
 }
 
-function timeOf(value: unknown): Instant | null {
+function timeOf(sent: unknown): Instant | null {
+  const value = digitsOf(sent) ?? sent
   if (typeof value === 'string') return timeOrNull(fromNanosText(value))
   if (typeof value !== 'number' || !(value > 0) || value > 2 ** 63) return null
-  // Digits of a JSON number beyond 2^53 were rounded by JSON.parse already; nothing more is lost here.
   return timeOrNull(fromNanosText(BigInt(Math.floor(value)).toString()))
 }
 

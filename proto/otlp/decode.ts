@@ -1,5 +1,5 @@
 // The body of a trace export -> spans. It is judged by the same rules as at the receiver, and the two never disagree.
-import { readJson } from '#proto/json.ts'
+import { readExactJson } from '#proto/json.ts'
 import { OtlpProtobufScanner } from '#proto/scan/otlp-protobuf.ts'
 import { judgeJson } from './check-json.ts'
 import { decodeJson } from './decode-json.ts'
@@ -20,7 +20,7 @@ export function decodeTraces(
     const verdict = scanner.verdict(body)
     return verdict.ok ? { ok: true, spans: decodeProtobuf(body) } : verdict
   }
-  const read = readJson(body)
+  const read = readExactJson(body)
   if ('reason' in read) return invalid(read.reason)
   const verdict = judgeJson(read.value)
   return verdict.ok ? { ok: true, spans: decodeJson(read.value) } : verdict

@@ -1,6 +1,6 @@
 // One object of a report (a message, a tool call) -> what it says of its time, in the units it is known to have. What bare numbers mean
 // is decided for the whole call: clock.ts.
-import type { JsonObject } from '#proto/json.ts'
+import { digitsOf, type JsonObject } from '#proto/json.ts'
 import { asNumber, instantOfNumber, instantOfText } from './values.ts'
 
 /** What an object says of its time. Each is null when it isn't said. */
@@ -63,7 +63,7 @@ export function timesIn(object: JsonObject): Times {
   for (const key of Object.keys(object)) {
     const slot = slots.get(key)
     if (slot === undefined || slot.rank >= ranks[slot.kind]) continue
-    const value = object[key]
+    const value = digitsOf(object[key]) ?? object[key]
     if ((typeof value === 'number' || typeof value === 'string') && put(times, slot, value))
       ranks[slot.kind] = slot.rank
   }

@@ -1,6 +1,6 @@
 // Reading open JSON that someone else shaped: every function takes unknown and gives a checked value or null.
 
-import { isObject, jsonText } from '#proto/json.ts'
+import { digitsOf, isObject, jsonText } from '#proto/json.ts'
 
 /** Steps of paths. Paths come from the code, so there are few; splitting them for every message cost a third of reading a report. */
 const stepsOf = new Map<string, readonly string[]>()
@@ -85,7 +85,8 @@ export function instantOfText(text: string): number | null {
 }
 
 /** A finite number, or digits that spell one. */
-export function asNumber(value: unknown): number | null {
+export function asNumber(sent: unknown): number | null {
+  const value = digitsOf(sent) ?? sent
   const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value
   return typeof number === 'number' && Number.isFinite(number) ? number : null
 }

@@ -223,6 +223,8 @@ export function asWritten(rule: Rule, value: Value | undefined): Value | undefin
 
 /** A value that was written as JSON; a text that is none stays what it is. */
 function decoded(text: string): Value {
+  // As a number it might lose digits; whoever takes numbers takes their text as well.
+  if (/^\s*-?\d{16,}\s*$/.test(text)) return text.trim()
   const value = /^\s*(["\d{[-]|true|false|null)/.test(text) ? readJsonText(text) : undefined
   return value === undefined ? text : (value as Value)
 }

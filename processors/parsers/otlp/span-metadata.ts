@@ -1,6 +1,6 @@
 // Everything a span says that went into no column: attributes under their own keys, the application's own ones without the
 // prefix of the framework that carried them, resource attributes under `resource.`, scope, status, events and links.
-import { isObject, jsonText, readJsonText } from '#proto/json.ts'
+import { isObject, jsonText, readExactJsonText } from '#proto/json.ts'
 import type { Attributes, Resource, Scope, SpanRecords, Value } from '#proto/otlp/span.ts'
 import type { Instant } from '#proto/time.ts'
 import { MetadataBuilder, readyEntry } from '../metadata.ts'
@@ -120,7 +120,7 @@ function putCarried(metadata: MetadataBuilder, facts: Facts): void {
 
 /** `metadata` that holds an object is merged key by key. */
 function putObject(metadata: MetadataBuilder, value: Value): void {
-  const object = typeof value === 'string' ? readJsonText(value) : value
+  const object = typeof value === 'string' ? readExactJsonText(value) : value
   if (!isObject(object)) return metadata.put('metadata', value)
   for (const key of Object.keys(object)) putNew(metadata, key, object[key])
 }
