@@ -237,6 +237,7 @@ function isAmount(kind: number, x: number, y: number): boolean {
 
 /** Ids by which frameworks say that there is none are shorter than 48 bytes, and most of other lengths than those of real ones. */
 const NOBODY_BYTES = 48
+const AT_SIGN = 0x40
 
 /** An id that is taken as it is by every rule: nothing to trim, and no word for nobody. */
 function isPlainId(bytes: Buffer, from: number, to: number): boolean {
@@ -245,8 +246,8 @@ function isPlainId(bytes: Buffer, from: number, to: number): boolean {
   for (let i = from; i < to; i++) {
     const byte = bytes[i] as number
     if (byte < 0x21 || byte > 0x7e) return false
-    // Digits stand in no word for nobody.
-    if (byte >= 0x30 && byte <= 0x39) dull = false
+    // Digits stand in no word for nobody, nor does what every address has.
+    if ((byte >= 0x30 && byte <= 0x39) || byte === AT_SIGN) dull = false
   }
   return !dull || to - from > NOBODY_BYTES
 }

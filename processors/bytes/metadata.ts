@@ -37,7 +37,7 @@ export interface Variant {
   readonly fixedUnits: number
   /** Carried attributes about the conversation, by position and name. */
   readonly attached: readonly (readonly [at: number, name: string])[]
-  /** Equal for variants that reveal the same by the same session and user. */
+  /** Equal for variants that reveal the same by the same session, user and address. */
   readonly reveals: object
 }
 
@@ -115,14 +115,12 @@ function piecesOf(steps: readonly Step[]): (Step | FixedTexts)[] {
 
 const fixedTexts = (texts: readonly string[]): FixedTexts => ({ encoded: encodedTexts(texts), count: texts.length })
 
-const plainly = new WeakMap<Resource, Map<string, object>>()
+const plainly = new WeakMap<Resource, object>()
 
-/** What spans reveal that say nothing but session and user. */
-function plainReveals({ resource, email }: Plan): object {
-  const known = plainly.get(resource) ?? new Map<string, object>()
-  plainly.set(resource, known)
-  const found = known.get(email) ?? {}
-  known.set(email, found)
+/** What spans reveal that say nothing but session, user and the user's address. */
+function plainReveals({ resource }: Plan): object {
+  const found = plainly.get(resource) ?? {}
+  plainly.set(resource, found)
   return found
 }
 

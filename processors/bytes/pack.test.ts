@@ -257,6 +257,32 @@ t.test('amounts, texts and times at their ends', async t => {
   }
 })
 
+t.test('spans share a plan, whoever their users are', async t => {
+  const named = (key: string, round: number, i: number): JsonObject => ({
+    'session.id': `s${i >> 1}`,
+    'user.id': `u${round}-${i >> 2}`,
+    // Addresses without a digit, as most are.
+    [key]: `${'abc'[i % 3]}.${'xyz'[round]}${'mno'[(i >> 2) % 3]}@example.com`,
+    input: 'hello',
+  })
+  for (const key of ['user.email', 'enduser.email', 'langfuse.user.email', 'metadata.email']) {
+    for (const round of [0, 1, 2]) {
+      const spans = Array.from({ length: 24 }, (_, i) => span(1 + i, 1 + i, { name: 'chat' }, named(key, round, i)))
+      const body = protobufBytes(request(spans))
+      const made = become(body, parsers)
+      t.equal(made.all, become(body, objects).all, `${key}, round ${round}`)
+      t.ok(made.objects <= (round === 0 ? 2 : 0), `${key}, round ${round}: ${made.objects} of ${made.spans} as objects`)
+    }
+  }
+  // What says that there is no address is no address, in any of the places; numbers are none either.
+  for (const email of ['null', '', ' ', 'N/A', 'unknown', ' a@b.c ', '<REDACTED>', 7, 'é@x.y', 'a@b.c']) {
+    const values = { 'session.id': 's1', 'user.email': email, 'enduser.email': 'second@b.c', input: 'x' }
+    const body = protobufBytes(request([1, 2, 3].map(i => span(1, i, { name: 'chat' }, values))))
+    const expected = become(body, objects).all
+    for (const round of [1, 2, 3]) t.equal(become(body, parsers).all, expected, `${String(email)}, round ${round}`)
+  }
+})
+
 t.test('messages of many lengths, with and without something to be masked', async t => {
   for (const length of [1_000, 2_100, 8_100, 8_300, 16_500, 65_600]) {
     for (const word of ['plain words ', 'the token sk-abcdefgh12345678 ']) {

@@ -3,11 +3,11 @@
 import type { Resource, Scope, Span, Value } from '#proto/otlp/span.ts'
 import type { FrameContext } from '../outcome.ts'
 import type { Billing } from '../parsers/cost.ts'
-import { asId } from '../parsers/otlp/accept.ts'
+import { asId, asName } from '../parsers/otlp/accept.ts'
 import { billingOf } from '../parsers/otlp/billing.ts'
 import { contentField, contentReader, type Said } from '../parsers/otlp/content.ts'
 import type { Dialect, Field } from '../parsers/otlp/dialect.ts'
-import { type Accept, Facts } from '../parsers/otlp/facts.ts'
+import { type Accept, Facts, type Found } from '../parsers/otlp/facts.ts'
 import type { Failure } from '../parsers/otlp/failure.ts'
 import { readFamily } from '../parsers/otlp/families.ts'
 import type { SpanKind } from '../parsers/otlp/kinds.ts'
@@ -69,7 +69,6 @@ export interface Plan {
   readonly failure: Failure | null
   /** How the failure is read when its events tell of it; null = `failure` is always the same. */
   readonly failing: FailurePlan | null
-  readonly email: string
   readonly spanKind: number
   readonly statusCode: number
   /** What `metadata` holds. */
@@ -85,6 +84,8 @@ export interface Plan {
   readonly used: ReadonlySet<string>
   readonly session: IdPlan | null
   readonly user: IdPlan | null
+  /** The user's address. */
+  readonly email: IdPlan | null
   readonly input: ContentPlan
   readonly output: ContentPlan
   readonly usage: UsagePlan | null
@@ -127,12 +128,13 @@ export function planOf(
   const input = contentPlan(facts, sample, 'input', positions)
   const output = contentPlan(facts, sample, 'output', positions)
   const usage = usagePlan(facts, model, placed)
-  const session = idPlan(facts, 'session_id', placed)
-  const user = idPlan(facts, 'user_id', placed)
+  const session = idPlan(facts.find('session_id', asId), placed)
+  const user = idPlan(facts.find('user_id', asId), placed)
+  const email = idPlan(facts.find('user_email', asName), placed)
   if (input.places.length > PLACES_MAX || output.places.length > PLACES_MAX) return null
   if (kind.name.length > 256 || model.length > 256 || sample.provider.length > 256) return null
   return {
-    ...{ kind, model, provider: sample.provider, email: sample.belonging.email },
+    ...{ kind, model, provider: sample.provider },
     ...{ failure: sample.failure, failing: failurePlan(facts) },
     ...{ spanKind: span.kind, statusCode: span.statusCode, metadata: span.attributes.get('metadata') ?? null },
     ...{
@@ -144,7 +146,7 @@ export function planOf(
       positions,
       used: bare.used,
     },
-    ...{ session, user, input, output, usage, billing },
+    ...{ session, user, email, input, output, usage, billing },
     wrapsTools: facts.dialects.some(dialect => dialect.wrapsTools === true),
     traits: keys.flatMap(({ key }, at) => (key.startsWith('user.') ? [at] : [])),
     variants: new Map(),
@@ -207,8 +209,7 @@ function usagePlan(facts: Facts, model: string, { positions, codes }: Placed): U
   }
 }
 
-function idPlan(facts: Facts, field: 'session_id' | 'user_id', { positions, codes }: Placed): IdPlan | null {
-  const found = facts.find(field, asId)
+function idPlan(found: Found<string> | null, { positions, codes }: Placed): IdPlan | null {
   if (found === null) return null
   const { source } = found.rule
   const at = typeof source === 'string' ? (positions.get(source) ?? -1) : -1

@@ -22,7 +22,8 @@ export class Revelations {
     const variant = reading.variant as Variant
     if (plan.session === null && plan.user === null) return null
     const user = plan.user === null ? 0 : hashAt(reading, plan.user)
-    const hash = hashAt(reading, plan.session) ^ Math.imul(user, 31)
+    const email = plan.email === null ? 0 : hashAt(reading, plan.email)
+    const hash = hashAt(reading, plan.session) ^ Math.imul(user, 31) ^ Math.imul(email, 17)
     const told = this.#told.get(hash)
     if (told === undefined) this.#told.set(hash, [reading])
     else {
@@ -36,7 +37,7 @@ export class Revelations {
           sessionId: textAt(reading, plan.session) ?? traceText(reading),
           provisional: plan.session === null,
           userId: textAt(reading, plan.user) ?? '',
-          email: plan.email,
+          email: textAt(reading, plan.email) ?? '',
         },
         traits: plan.traits.map(i => [(plan.keys[i]?.key ?? '').slice('user.'.length), valueAt(reading, i)] as const),
         attached: variant.attached.map(([i, name]) => [name, valueAt(reading, i)] as const),
@@ -76,7 +77,7 @@ function isSame(a: ByteReading, b: ByteReading): boolean {
   if (planA.session === null && planB.session === null) {
     if (traceText(a) !== traceText(b)) return false
   } else if (!isSameId(a, planA.session, b, planB.session)) return false
-  if (!isSameId(a, planA.user, b, planB.user)) return false
+  if (!isSameId(a, planA.user, b, planB.user) || !isSameId(a, planA.email, b, planB.email)) return false
   return variantA !== variantB || hasSameAttributes(a, b, planA, variantA)
 }
 

@@ -34,7 +34,7 @@ export const WORD_BYTES = 256
 const amountFields: ReadonlySet<string> = new Set([
   ...['input_tokens', 'output_tokens', 'cache_read_tokens', 'cache_write_tokens', 'reasoning_tokens', 'cost'],
 ])
-const idFields: ReadonlySet<string> = new Set(['session_id', 'user_id'])
+const idFields: ReadonlySet<string> = new Set(['session_id', 'user_id', 'user_email'])
 const contentFields: ReadonlySet<string> = new Set(['input', 'output', 'tool_input', 'tool_output'])
 const errorFields: ReadonlySet<string> = new Set(['error_type', 'error_message'])
 
