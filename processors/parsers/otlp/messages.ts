@@ -83,7 +83,16 @@ const remarks: ReadonlySet<string> = new Set([
   ],
 ])
 
+/** What a crew or one of its tasks came to: its own words, whatever messages stand beside them. */
+function rawOf(object: JsonObject): string | null {
+  const raw = own(object, 'raw')
+  const isOfCrew = own(object, 'tasks_output') !== undefined || own(object, 'expected_output') !== undefined
+  return isOfCrew && typeof raw === 'string' && raw !== '' ? raw : null
+}
+
 function shownOfObject(object: JsonObject, side: Side, level: number): Shown | null {
+  const raw = side === 'output' ? rawOf(object) : null
+  if (raw !== null) return words(raw)
   if (isMessage(object)) return ofMessages([unpacked(object)], side)
   const called = own(object, 'toolCalls') ?? own(object, 'tool_calls')
   if (Array.isArray(called)) {
@@ -98,11 +107,9 @@ function shownOfObject(object: JsonObject, side: Side, level: number): Shown | n
       if (shown !== null) return shown
     }
   }
-  // Gemini's response, and the one of a crew.
+  // Gemini's response.
   const content = own(object, 'content')
   if (isObject(content) && isMessage(content)) return ofMessages([content], side)
-  const raw = own(object, 'tasks_output') === undefined ? undefined : own(object, 'raw')
-  if (typeof raw === 'string') return words(raw)
   // Bodies of OpenAI's Responses and of Bedrock hold the conversation under the name of the side.
   const body = unwrapped(own(object, side))
   if (isBody(body) || (typeof body === 'string' && typeof own(object, 'model') === 'string')) {
