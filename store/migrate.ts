@@ -1,13 +1,18 @@
 // Applies store/migrations/*.sql in order, once each, under the names they have. A migration is never edited after its release:
-// the checksum of what was applied is kept and a difference stops the start.
+// the checksum of what was applied is kept and a difference stops the start. A new database begins with what most of them make together.
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
+import { basename } from 'node:path'
+import { ClickHouseError } from '@clickhouse/client'
 import { ParleyError } from '#proto/errors.ts'
 import type { Store, StoreOptions } from '#store/client.ts'
 import { createStore } from '#store/client.ts'
 import { readScript, type Script } from './script.ts'
 
 const MIGRATIONS = new URL('./migrations/', import.meta.url)
+/** What the migrations up to and with the one of this name make, each table by one statement. */
+const BASELINE = new URL('./baseline/0037_metadata_versions.sql', import.meta.url)
+const TABLE_ALREADY_EXISTS = '57'
 
 /** Inserts (per table) whose tokens are remembered: at one a second and partition, weeks. */
 const DEDUPE_WINDOW = 1_000_000
@@ -100,11 +105,9 @@ async function apply(store: Store, { database, cluster = '', only, whileStill }:
       `the database holds ${unknown.join(', ')}: written by a newer version`,
     )
   }
-  const applied: string[] = []
-  for (const name of files) {
-    if (only?.includes(name) === false) continue
-    const sql = await readFile(new URL(name, MIGRATIONS), 'utf8')
-    const checksum = createHash('sha256').update(sql).digest('hex')
+  const asked = await Promise.all(files.filter(name => only?.includes(name) !== false).map(readMigration))
+  const applied = known.size === 0 ? await begin(store, placement, asked) : []
+  for (const { name, sql, checksum } of asked.slice(applied.length)) {
     const before = known.get(name)
     if (before === checksum) continue
     if (before !== undefined) throw new ParleyError('RUN_MIGRATION_FAILED', `${name} was edited after it was applied`)
@@ -115,15 +118,57 @@ async function apply(store: Store, { database, cluster = '', only, whileStill }:
     } catch (error) {
       throw new ParleyError('RUN_MIGRATION_FAILED', `${name}: ${String(error)}`, { cause: error })
     }
-    await store.command(
-      `INSERT INTO ${database}.migrations (name, checksum) VALUES ({name:String}, {checksum:String})`,
-      {
-        parameters: { name, checksum },
-      },
-    )
+    await record(store, placement, [{ name, checksum }])
     applied.push(name)
   }
   return applied
+}
+
+/** A migration's text as it is written. */
+interface Migration {
+  readonly name: string
+  readonly sql: string
+  readonly checksum: string
+}
+
+async function readMigration(name: string): Promise<Migration> {
+  const sql = await readFile(new URL(name, MIGRATIONS), 'utf8')
+  return { name, sql, checksum: createHash('sha256').update(sql).digest('hex') }
+}
+
+/**
+ * Makes what the first of these migrations make, at once: each ALTER has the engine plan all projections of a table again, which is two
+ * thirds of what they cost. Returns the names that are done with it. Whoever makes every table by himself knows that it is as it should
+ * be; who meets one that is there, of another process or of an attempt that was cut short, leaves all to the migrations, which may be
+ * repeated. So does a cluster, whose servers may differ in what they have.
+ */
+async function begin(store: Store, placement: Placement, asked: readonly Migration[]): Promise<string[]> {
+  const last = basename(BASELINE.pathname)
+  const covered = (await migrationNames()).filter(name => name <= last)
+  if (placement.cluster !== '' || !covered.every((name, i) => asked[i]?.name === name)) return []
+  const { statements } = readScript(fill(await readFile(BASELINE, 'utf8'), placement))
+  try {
+    for (const statement of statements) await store.command(statement)
+  } catch (error) {
+    if (error instanceof ClickHouseError && error.code === TABLE_ALREADY_EXISTS) return []
+    throw new ParleyError('RUN_MIGRATION_FAILED', `the baseline ${last}: ${String(error)}`, { cause: error })
+  }
+  await record(store, placement, asked.slice(0, covered.length))
+  return covered
+}
+
+/** Keeps what has been applied. */
+async function record(
+  store: Store,
+  { database }: Placement,
+  migrations: readonly Pick<Migration, 'name' | 'checksum'>[],
+): Promise<void> {
+  await store.client.insert({
+    table: `${database}.migrations`,
+    columns: ['name', 'checksum'],
+    values: migrations.map(({ name, checksum }) => ({ name, checksum })),
+    format: 'JSONEachRow',
+  })
 }
 
 /** The checksums of what was applied, by name; makes the database and the table that holds them when they are missing. */

@@ -4,9 +4,17 @@ import { blockTables } from '#proto/rows.ts'
 import { fill, migrate, migrationNames } from '#store/migrate.ts'
 import { sharedClickHouse } from '#test/engines.ts'
 import { foldEvents } from '#test/folding.ts'
-import { freshDatabase } from '#test/rig.ts'
+import { freshDatabase, type TestDatabase } from '#test/rig.ts'
 
-const { store, url, database } = await freshDatabase(t, (await sharedClickHouse()).url)
+const begun = await freshDatabase(t, (await sharedClickHouse()).url)
+const { store, url, database } = begun
+
+/** What every table is, as the engine writes it; the database's name left out. */
+async function definitions({ store, database }: Pick<TestDatabase, 'store' | 'database'>): Promise<unknown[]> {
+  const sql = `SELECT name, replaceAll(create_table_query, database, '') AS sql FROM system.tables
+    WHERE database = {database:String} ORDER BY name`
+  return store.read(sql, { parameters: { database } })
+}
 
 /** Fields of an interface of proto/rows.ts; types are gone at run time, so its text is read. */
 async function fieldsOf(name: string): Promise<string[]> {
@@ -239,6 +247,31 @@ t.test('events become finer with every row, wherever an attempt was cut short', 
   t.strictSame(await tablesLeft(), [])
   await store.command('OPTIMIZE TABLE events FINAL')
   t.strictSame(await held(), after)
+  const whole = await definitions(begun)
+  t.equal(whole.length, 11)
+  t.strictSame(await definitions({ store, database }), whole, 'as in a database that began with the baseline')
+})
+
+t.test('a first start that was cut short ends with the same tables, with the baseline and without', async t => {
+  const whole = await definitions(begun)
+  const names = await migrationNames()
+  const cut = await freshDatabase(t, url)
+  const place = { url, database: cut.database, application: 'test' }
+  const anew = async (): Promise<void> => {
+    await store.command(`DROP DATABASE ${cut.database} SYNC`)
+    await store.command(`CREATE DATABASE ${cut.database}`)
+  }
+  // The first table of the baseline is there, of this start or of another one that is at the same.
+  await anew()
+  await store.command(`CREATE TABLE ${cut.database}.events AS events`)
+  t.strictSame(await migrate(place), names)
+  t.strictSame(await definitions(cut), whole)
+  // The first migration's table is there, and the word of it is not.
+  await anew()
+  await migrate({ ...place, only: names.slice(0, 1) })
+  await cut.store.command('TRUNCATE TABLE migrations')
+  t.strictSame(await migrate(place), names)
+  t.strictSame(await definitions(cut), whole)
 })
 
 t.test('one text serves one server and a cluster', async t => {
