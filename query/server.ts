@@ -58,7 +58,7 @@ const SECURITY_HEADERS = {
  */
 export async function startServer(options: ServerOptions, host: string, port: number): Promise<Server> {
   // One controller a request, listed here: a signal that lived as long as the process would hold on to every request.
-  const running: Running = new Set()
+  const running: Running = { requests: new Set(), onEnd: () => {} }
   const app = build(options, running)
   try {
     await app.listen({ host, port })
@@ -71,18 +71,23 @@ export async function startServer(options: ServerOptions, host: string, port: nu
     port: (app.server.address() as AddressInfo).port,
     close: async () => {
       // A stream may go on for hours; whoever reads it comes back and says where it stood.
-      for (const request of running) if (request.streams) request.controller.abort()
+      for (const request of running.requests) if (request.streams) request.controller.abort()
       const drained = setTimeout(() => {
-        for (const request of running) request.controller.abort()
+        for (const request of running.requests) request.controller.abort()
       }, DRAIN_MS)
+      // An answer that began before the stop has promised to keep its connection: it is idle from then on, and nobody else would end it.
+      running.onEnd = () => void setImmediate(() => app.server.closeIdleConnections())
       await app.close()
       clearTimeout(drained)
     },
   }
 }
 
-/** Requests that are being answered. */
-type Running = Set<{ readonly controller: AbortController; readonly streams: boolean }>
+/** Requests that are being answered, and who wants to know when one of them was. */
+interface Running {
+  readonly requests: Set<{ readonly controller: AbortController; readonly streams: boolean }>
+  onEnd: () => void
+}
 
 function build(options: ServerOptions, running: Running): FastifyInstance {
   const app = fastify({
@@ -235,10 +240,11 @@ async function sendChunks(
 function track(reply: FastifyReply, running: Running, streams: boolean): AbortSignal {
   const controller = new AbortController()
   const request = { controller, streams }
-  running.add(request)
+  running.requests.add(request)
   reply.raw.once('close', () => {
-    running.delete(request)
+    running.requests.delete(request)
     if (!reply.raw.writableFinished) controller.abort()
+    running.onEnd()
   })
   return controller.signal
 }
