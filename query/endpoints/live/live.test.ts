@@ -6,8 +6,12 @@ import { BLOCKS_STREAM, blocksSubjectOf } from '#proto/streams.ts'
 import { createTenant, eventually } from '#test/rig.ts'
 import type { StoredEvent } from '../../fixture.ts'
 import { id, insertEvents, insertMove, startNode, storedEvent } from '../../fixture.ts'
+import { routes } from '../../routes.ts'
+import { live, liveEvery } from './live.ts'
 
-const node = await startNode(t)
+// Every second: nobody wants to wait for a quarter of a minute.
+const HEARTBEAT_MS = 1_000
+const node = await startNode(t, { routes: [...routes.filter(route => route !== live), liveEvery(HEARTBEAT_MS)] })
 await (await jetstreamManager(node.nc)).streams.add({ name: BLOCKS_STREAM, subjects: ['blocks.*'] })
 const js = jetstream(node.nc)
 const [a, b] = [await createTenant(node.buckets, { name: 'a' }), await createTenant(node.buckets, { name: 'b' })]
@@ -58,7 +62,8 @@ async function open(query = '', apiKey = a.apiKey) {
   t.equal(response.headers.get('content-type'), 'text/event-stream; charset=utf-8')
   const chunks = (response.body as ReadableStream<Uint8Array>).pipeThrough(new TextDecoderStream()).getReader()
   let text = ''
-  const next = async (): Promise<Frame> => {
+  /** The next frame; one without data only where it is asked for. */
+  const next = async (heartbeats = false): Promise<Frame> => {
     for (;;) {
       const end = text.indexOf('\n\n')
       if (end < 0) {
@@ -72,10 +77,10 @@ async function open(query = '', apiKey = a.apiKey) {
       const of = (name: string): string | undefined =>
         lines.find(line => line.startsWith(`${name}: `))?.slice(name.length + 2)
       const data = of('data')
-      if (data === undefined) continue
+      if (data === undefined && !(heartbeats && lines[0] === ': heartbeat')) continue
       return {
         id: of('id') === undefined ? undefined : Number(of('id')),
-        data: data === '[DONE]' ? data : JSON.parse(data),
+        data: data === undefined ? 'heartbeat' : data === '[DONE]' ? data : JSON.parse(data),
       }
     }
   }
@@ -148,6 +153,20 @@ t.test('more than a screen is skipped and said', async t => {
   await store(...Array.from({ length: 501 }, (_, i) => event(1000 + i)))
   t.match((await stream.next()).data, { type: 'skipped' })
   t.match((await stream.next()).data, { event: { event_id: id(1001) } }, 'the latest are shown')
+})
+
+t.test('who has nothing to hear while others store hears that the stream lives, and how far it is', async t => {
+  const stream = await open('', b.apiKey)
+  const start = await stream.next()
+  let heard: Frame | undefined
+  const hearing = stream.next(true).then(frame => (heard = frame))
+  // Never silent for as long as a heartbeat takes: the silence of the store cannot be what it is told for.
+  for (let n = 0; heard === undefined && n < 150; n++) await store(event(3000 + n))
+  if (heard === undefined) return t.fail('nothing was heard')
+  await hearing
+  t.equal(heard.data, 'heartbeat')
+  t.ok((heard.id as number) > (start.id as number), 'what others stored lies behind it')
+  stream.leave()
 })
 
 t.test('a wrong place or filter is refused before the stream begins', async t => {
