@@ -50,6 +50,7 @@ export const QUESTIONS = {
   day_event_values: 'figures',
   day_figures: 'figures',
   day_prices: 'figures',
+  day_rows: 'figures',
   day_sums: 'figures',
   day_tools: 'figures',
   day_values: 'figures',

@@ -115,18 +115,22 @@ function instantOf(field: string, text: string, timezone: string): number {
   return HAS_OFFSET.test(whole) ? ms : ms - offsetMs(ms - offsetMs(ms, timezone), timezone)
 }
 
+/** The clock that was asked last: a series asks it once a day, and to make one takes fifty times as long as to read it. */
+let clock: { readonly timezone: string; readonly format: Intl.DateTimeFormat } | undefined
+
+function clockOf(timezone: string): Intl.DateTimeFormat {
+  if (clock?.timezone === timezone) return clock.format
+  const numbers = { year: 'numeric', month: 'numeric', day: 'numeric', hour: 'numeric', minute: 'numeric' } as const
+  const more = { timeZone: timezone, hourCycle: 'h23', second: 'numeric' } as const
+  const format = new Intl.DateTimeFormat('en-US', { ...numbers, ...more })
+  clock = { timezone, format }
+  return format
+}
+
 /** What the clocks of a time zone are ahead of UTC at an instant. */
 function offsetMs(ms: number, timezone: string): number {
-  const parts = new Intl.DateTimeFormat('en-US', {
-    timeZone: timezone,
-    hourCycle: 'h23',
-    year: 'numeric',
-    month: 'numeric',
-    day: 'numeric',
-    hour: 'numeric',
-    minute: 'numeric',
-    second: 'numeric',
-  }).formatToParts(ms)
+  if (timezone === 'UTC') return 0
+  const parts = clockOf(timezone).formatToParts(ms)
   const of = (type: string): number => Number(parts.find(part => part.type === type)?.value)
   const local = Date.UTC(of('year'), of('month') - 1, of('day'), of('hour'), of('minute'), of('second'))
   return local - Math.floor(ms / 1000) * 1000

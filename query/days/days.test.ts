@@ -67,6 +67,12 @@ const DAY_MS = 86_400_000
 /** A time of a day before the instant at which the windows end. */
 const ago = (days: number, minutes = 0): string => new Date(NOW_MS - days * DAY_MS - minutes * 60_000).toISOString()
 
+/** An instant so many nanoseconds from another, which has milliseconds. */
+const beside = (at: string, nanos: number): string =>
+  nanos > 0
+    ? `${at.slice(0, -1)}00000${nanos}Z`
+    : `${new Date(Date.parse(at) - 1).toISOString().slice(0, -1)}${1_000_000 + nanos}Z`
+
 interface Answer {
   readonly metrics: CommandCenterMetrics
   readonly tools: readonly ToolStat[]
@@ -235,8 +241,8 @@ t.test('kept days answer as rows do, whatever arrives late, moves or vanishes', 
   await alike(t, 'of the other organization', [ALL], theirs)
   const again = await same(t, 'again')
   t.strictSame(readAgain(again), [], 'nothing has changed, so no day is read')
-  const others = again.filter(question => !/^(day_versions|ragged_.*|last_day)$/.test(question))
-  t.strictSame(others, [], 'nor anything else but the edges')
+  const others = again.filter(question => !/^(day_versions|ragged_values)$/.test(question))
+  t.strictSame(others, [], 'nor are edges but those of keys, since rows of the days that windows begin on are kept')
 
   const late = storedEvent({
     ...{ organization: ours, event_id: id(2000), conversation_id: id(77), at: ago(33), user_id: 'late', failed: 1 },
@@ -308,6 +314,50 @@ t.test('kept days answer as rows do, whatever arrives late, moves or vanishes', 
   await store.command(`ALTER TABLE events DELETE WHERE organization = '${ours}'`, erase)
   await alike(t, 'after everything is gone', [ALL])
   await alike(t, 'and not of the other organization', [ALL], theirs)
+})
+
+t.test('windows begin and end at nanoseconds of days whose rows are kept', async t => {
+  const [here, by] = [randomUUID(), keeping(64)]
+  /** On the nanoseconds around an instant, and far from it on the same day. */
+  const around = (days: number, first: number): StoredEvent[] =>
+    [`${ago(days, 90)}`, beside(ago(days), -1), ago(days), beside(ago(days), 1), ago(days, -60)].map((at, i) =>
+      storedEvent({
+        ...{ organization: here, event_id: id(first + i), conversation_id: id((first + i) % 7), at },
+        ...{ failed: i === 2 ? 1 : 0, duration_ns: i === 1 ? -1 : (first + i) * 1_234_567, user_id: `user-${i % 2}` },
+        ...TOOLS[(first + i) % TOOLS.length],
+      }),
+    )
+  const stored = [...around(60, 3000), ...around(30, 3100), ...around(7, 3200), ...around(0, 3300)]
+  await insertEvents(store, stored)
+  // What ends, ends on a day whose rows are kept, too: a nanosecond before, at and after its end there are events.
+  const bodies = [MONTH, { time_range: '1w' }, { ...MONTH, from: ago(30), to: ago(7) }, { ...MONTH, from: ago(7, 90) }]
+  const compare = async (after: string): Promise<string[]> => {
+    const questions: string[] = []
+    for (const body of bodies) {
+      const answers = async (from: KeptDays) => {
+        const reader = openReader(here, new AbortController().signal)
+        const call = { reader, kept: from, nowMs: NOW_MS, organization: { id: here }, log: silentLog } as Call
+        return [await readMetrics(call, body as never), await readToolStats(call, askedTools(call, body as never))]
+      }
+      const expected = await answers(KEEP_NOTHING)
+      asked.length = 0
+      t.strictSame(await answers(by), expected, `${after}: ${JSON.stringify(body)}`)
+      questions.push(...asked)
+    }
+    return questions.filter(question => question !== 'day_versions')
+  }
+  await compare('at first')
+  t.strictSame(await compare('again'), [], 'versions are all that is read')
+
+  const late = storedEvent({ ...{ organization: here, event_id: id(3400), conversation_id: id(99) }, at: ago(30, -1) })
+  await insertEvents(store, [late])
+  const questions = await compare('after a late event')
+  t.strictSame(questions.filter(question => question === 'day_rows').length, 1, 'its day is read once')
+  t.ok(questions.includes('day_conversations'), 'and who was active on it')
+  // Of the first instant of the month nothing stands any more, and what stood before the week moves into it.
+  await insertMove(store, stored.slice(7, 8), null)
+  await insertMove(store, stored.slice(11, 13), { conversation_id: id(98), failed: 1 })
+  t.ok((await compare('after rows were taken back')).includes('day_rows'))
 })
 
 t.test('what does not fit is read', async t => {

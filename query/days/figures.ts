@@ -1,10 +1,11 @@
-// Figures of a window and of the one before it from kept days: whole days from memory, the ragged ones from rows.
+// Figures of a window and of the one before it from kept days: whole days from memory, the ragged ones from rows that are kept or read.
 
 import { bucketMs } from '../latency.ts'
 import type { Reader } from '../reader.ts'
 import type { DaySums, Distinct } from '../reads/metrics.ts'
 import { RAGGED_DAYS, SPLIT_RAGGED_DAYS } from '../reads/sql.ts'
 import { parametersOfBoth, type Window } from '../window.ts'
+import { type Edge, edgesOf, figuresWithin } from './edges.ts'
 import type { KeptDays } from './kept.ts'
 import { levelsOf } from './levels.ts'
 import type { OrganizationDays } from './organization.ts'
@@ -40,18 +41,16 @@ export function readKeptFigures(
   { organization, window, before }: { organization: string; window: Window; before: Window | null },
 ): Promise<WindowFigures | null> {
   const days = daysOf(window, before)
+  const windows = before === null ? [window] : [window, before]
   const isWhole = (day: string): boolean => day > days.first && day < days.last && day !== days.split
   return kept.with(organization, ['figures'], async (memory, asked) => {
+    const edges = windows.flatMap(of => edgesOf(of).map(edge => ({ ...edge, current: of === window })))
+    const dates = [...new Set(edges.map(({ day }) => day))]
+    const inMemory = memory.keepsRowsOf(dates, asked.maxBytes)
     // The edges first: whoever is named there is in memory afterwards, unless he was taken away meanwhile.
-    const sql = raggedSql(
-      before === null ? RAGGED_DAYS : SPLIT_RAGGED_DAYS,
-      before === null ? '1' : "ts >= {split:DateTime64(9, 'UTC')}",
-    )
-    const [pairs, figures] = await Promise.all([
-      reader.read<PairsRow>('ragged_conversations', sql.conversations, days.parameters),
-      reader.read<Figures>('ragged_figures', sql.figures, days.parameters),
-    ])
-    if ((await memory.refresh(reader, asked)) !== 'done') return null
+    const ragged = inMemory ? null : await readRagged(reader, days)
+    const refreshed = await memory.refresh(reader, inMemory ? { ...asked, edges: dates } : asked)
+    if (refreshed !== 'done') return null
     const whole = [...memory.days()].filter(isWhole)
     const isCurrent = (day: string): boolean => days.split === undefined || day > days.split
     const parts: Part[] = [
@@ -61,20 +60,42 @@ export function readKeptFigures(
         conversations: memory.conversationsOf(day),
         figures: memory.figuresOf(day),
       })),
-      ...pairs.map(row => ({
-        day: row.key.slice(0, 10),
-        current: !row.key.endsWith(BEFORE),
-        conversations: numbersOf(memory.ids, row.ids),
-        figures: figures.find(({ key }) => key === row.key),
-      })),
+      ...(ragged?.(memory) ?? edges.map(edge => partOf(memory, edge))),
     ]
-    const both = before === null ? [true] : [true, false]
     return {
       sums: sumsOf(parts),
-      counts: both.flatMap(current => distinctOf(memory, parts, current)),
+      counts: windows.flatMap(of => distinctOf(memory, parts, of === window)),
       p95: percentileOf(parts.filter(({ current }) => current)),
     }
   })
+}
+
+/** What windows hold of days that they don't hold whole, from rows that are kept. */
+function partOf(memory: OrganizationDays, edge: Edge & { readonly current: boolean }): Part {
+  const { conversations, ...figures } = figuresWithin(memory.rowsOf(edge.day), edge, memory.ids.size())
+  return { day: edge.day, current: edge.current, conversations, figures }
+}
+
+/** The same, read from rows. */
+async function readRagged(
+  reader: Reader,
+  { parameters, split }: Days,
+): Promise<(memory: OrganizationDays) => readonly Part[]> {
+  const sql = raggedSql(
+    split === undefined ? RAGGED_DAYS : SPLIT_RAGGED_DAYS,
+    split === undefined ? '1' : "ts >= {split:DateTime64(9, 'UTC')}",
+  )
+  const [pairs, figures] = await Promise.all([
+    reader.read<PairsRow>('ragged_conversations', sql.conversations, parameters),
+    reader.read<Figures>('ragged_figures', sql.figures, parameters),
+  ])
+  return memory =>
+    pairs.map(row => ({
+      day: row.key.slice(0, 10),
+      current: !row.key.endsWith(BEFORE),
+      conversations: numbersOf(memory.ids, row.ids),
+      figures: figures.find(({ key }) => key === row.key),
+    }))
 }
 
 /** What a window holds of a day. */

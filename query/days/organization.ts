@@ -4,6 +4,7 @@
 
 import type { Parameters, Reader } from '../reader.ts'
 import { createColumns, type Values } from './columns.ts'
+import { createEdgeDays, type EdgeRow, type EdgeRows } from './edges.ts'
 import { createIds, type Ids } from './ids.ts'
 import { createPeople } from './people.ts'
 import * as held from './rows.ts'
@@ -35,6 +36,8 @@ export interface Refresh {
   readonly maxBytes: number
   /** Days are read by so many statements at most; all of them, unless said otherwise. */
   readonly statements?: number
+  /** Days of which rows are needed, too. */
+  readonly edges?: readonly string[]
 }
 
 /** What is kept of an organization. */
@@ -51,6 +54,10 @@ export interface OrganizationDays {
   pricesOf(day: string): readonly held.Priced[]
   /** Conversations of a day with all that is kept of them. */
   pairsOf(day: string): held.Pairs | undefined
+  /** Whether rows of some days are, or would be, kept: not of the newest, which events arrive on, nor where they don't fit. */
+  keepsRowsOf(days: readonly string[], maxBytes: number): boolean
+  /** Rows of a day that the refresh was asked for. */
+  rowsOf(day: string): readonly EdgeRows[]
   /** Whether a key is still kept. */
   holds(kind: Kind): boolean
   /** What captures say of a key; it must be kept. */
@@ -87,13 +94,38 @@ export function createOrganizationDays(): OrganizationDays {
   const days = noDays()
   const columns = createColumns(ids)
   const shelves = shelvesOf(days, ids, users)
+  const edgeDays = createEdgeDays(ids)
   let unsettled = true
 
-  const bytes = (): number => ids.bytes() + users.bytes() + people.bytes() + columns.bytes() + bytesOfDays(days)
-  const versionsFor = createTold(() => days.prices.size > 0)
+  const bytesWithoutEdges = (): number =>
+    ids.bytes() + users.bytes() + people.bytes() + columns.bytes() + bytesOfDays(days)
+  const bytes = (): number => bytesWithoutEdges() + edgeDays.bytes()
+  const told = createTold(() => days.prices.size > 0)
 
-  async function refresh(reader: Reader, { kinds, maxBytes, statements = Infinity }: Refresh): Promise<Refreshed> {
-    const versions = await versionsFor(reader, kinds)
+  /** Reads rows of some days where others are kept than the store has. @returns versions that are not older than any of them. */
+  async function readEdges(reader: Reader, { kinds, edges = [] }: Refresh): Promise<StoreVersions> {
+    const versions = await told.versions(reader, kinds)
+    let newer = false
+    for (const day of edges) {
+      const version = versions.events.get(day)
+      if (edgeDays.kept.get(day)?.version === version) continue
+      edgeDays.kept.delete(day)
+      if (version === undefined) continue
+      edgeDays.keep(day, await reader.read<EdgeRow>('day_rows', sql.DAY_ROWS_SQL, boundDays([day])))
+      newer ||= edgeDays.kept.get(day)?.version !== version
+    }
+    edgeDays.touch(edges)
+    if (!newer) return versions
+    // Who is named in those rows only must be in memory afterwards.
+    told.forget()
+    return told.versions(reader, kinds)
+  }
+
+  async function refresh(reader: Reader, asked: Refresh): Promise<Refreshed> {
+    const { kinds, maxBytes, statements = Infinity } = asked
+    const versions = await readEdges(reader, asked)
+    // Rows of edges can be read again by each question; what else is kept can't.
+    if (bytes() > maxBytes) edgeDays.kept.clear()
     let read = 0
     const ofKeys = kinds.filter(isValues).map(kind => columns.of(kind).shelf)
     for (const shelf of [...shelves, ...ofKeys]) {
@@ -133,6 +165,13 @@ export function createOrganizationDays(): OrganizationDays {
     toolsOf: day => days.tools.get(day)?.tools ?? [],
     pricesOf: day => days.prices.get(day)?.priced ?? [],
     pairsOf: day => days.events.get(day),
+    keepsRowsOf(edges, maxBytes) {
+      const free = maxBytes - bytesWithoutEdges()
+      const newest = [...days.events.keys()].reduce((a, b) => (a > b ? a : b), '')
+      const rows = edges.map(day => days.figures.get(day)?.events ?? 0)
+      return !edges.includes(newest) && edgeDays.fits(rows, free)
+    },
+    rowsOf: day => edgeDays.kept.get(day)?.rows ?? [],
     holds: kind => !isValues(kind) || columns.has(kind),
     valuesOf: kind => columns.of(kind).settled(ids.size()),
     saying(kind, values, isAsked) {
@@ -162,17 +201,22 @@ function bytesOfDays({ events, captures, figures, tools, prices }: Days): number
 }
 
 /** Versions of now, or what the same request has been told: a reader is made for one request. */
-function createTold(prices: () => boolean): (reader: Reader, kinds: readonly Kind[]) => Promise<StoreVersions> {
+function createTold(prices: () => boolean) {
   let told: { reader: Reader; asked: readonly string[]; versions: StoreVersions } | undefined
-  return async (reader, kinds) => {
-    const priced = kinds.some(kind => isOf('prices', kind)) || prices()
-    const named = kinds.some(kind => kind.startsWith(EVENT_VALUES))
-    const more = [...(priced ? [sql.PRICE_VERSIONS_SQL] : []), ...(named ? [sql.METADATA_VERSIONS_SQL] : [])]
-    if (told?.reader !== reader || more.some(one => !told?.asked.includes(one))) {
-      const rows = await reader.read<VersionRow>('day_versions', [sql.VERSIONS_SQL, ...more].join('\n  UNION ALL'))
-      told = { reader, asked: more, versions: versionsOf(rows) }
-    }
-    return told.versions
+  return {
+    forget() {
+      told = undefined
+    },
+    async versions(reader: Reader, kinds: readonly Kind[]): Promise<StoreVersions> {
+      const priced = kinds.some(kind => isOf('prices', kind)) || prices()
+      const named = kinds.some(kind => kind.startsWith(EVENT_VALUES))
+      const more = [...(priced ? [sql.PRICE_VERSIONS_SQL] : []), ...(named ? [sql.METADATA_VERSIONS_SQL] : [])]
+      if (told?.reader !== reader || more.some(one => !told?.asked.includes(one))) {
+        const rows = await reader.read<VersionRow>('day_versions', [sql.VERSIONS_SQL, ...more].join('\n  UNION ALL'))
+        told = { reader, asked: more, versions: versionsOf(rows) }
+      }
+      return told.versions
+    },
   }
 }
 

@@ -161,14 +161,26 @@ export function toolsOf(ids: Ids, rows: readonly ToolRow[]): ToolsOfDay {
   return { version: versionOf(rows), tools }
 }
 
+/** What something takes, reckoned once: what is held of a day is made once and never changed, and each question asks for the sum. */
+function reckoned<T extends object>(bytesOf: (held: T) => number): (held: T) => number {
+  const known = new WeakMap<T, number>()
+  return held => {
+    const found = known.get(held) ?? bytesOf(held)
+    known.set(held, found)
+    return found
+  }
+}
+
 /** About what they take. */
 export const bytesOfPairs = ({ conversations, counts, standing }: Pairs): number =>
   conversations.byteLength * 2 + counts.byteLength * 3 + standing.byteLength + 300
 export const bytesOfFigures = ({ buckets }: Figures): number => buckets.length * 10 + 400
-export const bytesOfTools = ({ tools }: ToolsOfDay): number =>
-  tools.reduce((sum, { conversations, buckets }) => sum + conversations.byteLength + buckets.length * 10 + 700, 200)
-export const bytesOfPrices = ({ priced }: PricesOfDay): number =>
+export const bytesOfTools = reckoned(({ tools }: ToolsOfDay): number =>
+  tools.reduce((sum, { conversations, buckets }) => sum + conversations.byteLength + buckets.length * 10 + 700, 200),
+)
+export const bytesOfPrices = reckoned(({ priced }: PricesOfDay): number =>
   priced.reduce((sum, { conversations, sums }) => {
     const lists = sums.reduce((bytes, list) => bytes + list.byteLength, 0)
     return sum + conversations.byteLength + lists + 1_000
-  }, 200)
+  }, 200),
+)

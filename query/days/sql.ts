@@ -174,6 +174,27 @@ export const DAY_FIGURES_SQL = sumsOf(OF_DAYS, DAY)
 /** Tools of days. */
 export const DAY_TOOLS_SQL = toolsOf(OF_DAYS, DAY)
 
+/**
+ * Rows of days by tool, as lists: what is of no tool is one list, too. Alike in all that is kept of them they are one with a count, which
+ * is 0 where they were taken back.
+ */
+export const DAY_ROWS_SQL = `
+  SELECT key, of_kind AS kind, tool AS name, toString(sum(version)) AS version,
+    groupArrayIf((conversation_id, at, n, us, latency_bucket, failure), n > 0) AS found,
+    ${base64('arrayMap(one -> one.1, found)')} AS ids, arrayMap(one -> one.2, found) AS instants,
+    arrayMap(one -> toUInt32(one.3), found) AS counts, arrayMap(one -> one.4, found) AS micros,
+    arrayMap(one -> one.5, found) AS buckets, arrayMap(one -> one.6, found) AS failed
+  FROM (
+    SELECT ${DAY} AS key, ${OF_TOOLS} AS called, if(called, toString(kind), '') AS of_kind, if(called, toString(name), '') AS tool,
+      conversation_id, ${ofDay('ts')} AS at, if(duration_ns >= 0, toFloat64(intDiv(duration_ns, 1000)), -1) AS us, latency_bucket,
+      failed AS failure, sum(sign) AS n, ${VERSION} AS version
+    FROM events
+    WHERE ${OURS} AND ${OF_DAYS}
+    GROUP BY key, called, of_kind, tool, conversation_id, at, us, latency_bucket, failure
+    ${BY_ROWS}
+  )
+  GROUP BY key, of_kind, tool`
+
 /** The same of what a window holds of its first and its last day. */
 export const RAGGED_TOOLS_SQL = toolsOf(`${RAGGED_DAYS} AND ${OF_TOOLS}`, DAY)
 

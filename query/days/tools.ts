@@ -1,8 +1,9 @@
-// Tools of a window from kept days: whole days from memory, the ragged ones from rows.
+// Tools of a window from kept days: whole days from memory, the ragged ones from rows that are kept or read.
 import { TOOLS_MAX } from '#proto/dashboard/tools.ts'
 import type { Reader } from '../reader.ts'
 import { type ToolPeople, type ToolRecord, toolKey } from '../reads/tools.ts'
 import type { Window } from '../window.ts'
+import { edgesOf, toolsWithin } from './edges.ts'
 import type { KeptDays } from './kept.ts'
 import { levelsOf } from './levels.ts'
 import type { OrganizationDays } from './organization.ts'
@@ -23,11 +24,18 @@ export function readKeptTools(
 ): Promise<KeptTool[] | null> {
   return kept.with(organization, ['tools'], async (memory, asked) => {
     const { from_day, to_day } = window.parameters
+    const edges = edgesOf(window)
+    const days = edges.map(({ day }) => day)
+    const inMemory = memory.keepsRowsOf(days, asked.maxBytes)
     // The edges first, as with figures.
-    const ragged = await reader.read<ToolRow>('ragged_tools', RAGGED_TOOLS_SQL, window.parameters)
-    if ((await memory.refresh(reader, asked)) !== 'done') return null
+    const ragged = inMemory ? [] : await reader.read<ToolRow>('ragged_tools', RAGGED_TOOLS_SQL, window.parameters)
+    if ((await memory.refresh(reader, inMemory ? { ...asked, edges: days } : asked)) !== 'done') return null
     const whole = [...memory.days()].filter(day => day > from_day && day < to_day)
-    const calls = [...whole.flatMap(memory.toolsOf), ...ragged.map(row => toolOf(memory.ids, row))]
+    const calls = [
+      ...whole.flatMap(memory.toolsOf),
+      ...ragged.map(row => toolOf(memory.ids, row)),
+      ...(inMemory ? edges.flatMap(edge => toolsWithin(memory.rowsOf(edge.day), edge, memory.ids.size())) : []),
+    ]
     const counter = createCounter(memory)
     const tools = [...Map.groupBy(calls, toolKey).values()].map(days => sumOf(days, counter))
     return tools

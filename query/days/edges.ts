@@ -1,0 +1,163 @@
+// Rows of the days that windows begin and end on, as flat arrays: what a window holds of such a day is summed up here and not read again.
+// Windows of a dashboard begin on the same few days from midnight to midnight.
+import type { Window } from '../window.ts'
+import { timeOf } from './activity.ts'
+import type { Ids } from './ids.ts'
+import { type Figures, numbersOf, type ToolDay, type Versioned } from './rows.ts'
+
+const DAY_MS = 86_400_000
+const NANOS = 1_000_000
+/** Days at most; the one that was not asked for the longest time goes. */
+const DAYS_MAX = 16
+/** Of one row. */
+const ROW_BYTES = 27
+/** More rows than this are read for each question: one answer of the store holds all of a day. */
+const ROWS_MAX = 1_000_000
+
+/** Rows of one tool, or of what is of none; without those that were taken back. */
+export interface EdgeRows extends Pick<ToolDay, 'name'> {
+  readonly kind: ToolDay['kind'] | ''
+  readonly conversations: Uint32Array
+  /** Nanoseconds of the day. */
+  readonly instants: Float64Array
+  /** How many alike stand there. */
+  readonly counts: Uint32Array
+  /** Whole microseconds; below 0: not timed. */
+  readonly micros: Float64Array
+  readonly buckets: Int16Array
+  readonly failed: Uint8Array
+}
+
+/** The same as the store answers it. */
+export interface EdgeRow extends Versioned, Pick<EdgeRows, 'kind' | 'name'> {
+  readonly ids: string
+  readonly instants: readonly number[]
+  readonly counts: readonly number[]
+  readonly micros: readonly number[]
+  readonly buckets: readonly number[]
+  readonly failed: readonly number[]
+}
+
+/** Rows of a day. */
+export interface EdgeDay extends Versioned {
+  readonly rows: readonly EdgeRows[]
+}
+
+/** What a window holds of a day, in nanoseconds since it began. */
+export interface Edge {
+  readonly day: string
+  readonly from: number
+  readonly to: number
+}
+
+/** The days of a window's ends; those that a window holds whole are among them, where they begin or end it. */
+export function edgesOf({ fromMs, toMs, parameters }: Window): Edge[] {
+  return [...new Set([parameters.from_day, parameters.to_day])].flatMap(day => {
+    const start = Date.parse(day)
+    const [from, to] = [Math.max(fromMs - start, 0), Math.min(toMs - start, DAY_MS)]
+    return from < to ? [{ day, from: from * NANOS, to: to * NANOS }] : []
+  })
+}
+
+/** Days that are kept, under their versions. */
+export interface EdgeDays {
+  readonly kept: Map<string, EdgeDay>
+  /** Whether days of so many rows are worth keeping where so many bytes are free. */
+  fits(rows: readonly number[], freeBytes: number): boolean
+  /** Keeps those days longest that were asked for last. */
+  touch(days: readonly string[]): void
+  keep(day: string, rows: readonly EdgeRow[]): void
+  bytes(): number
+}
+
+/** No days yet. */
+export function createEdgeDays(ids: Ids): EdgeDays {
+  const kept = new Map<string, EdgeDay>()
+  return {
+    kept,
+    fits: (rows, freeBytes) =>
+      Math.max(0, ...rows) <= ROWS_MAX && rows.reduce((sum, n) => sum + n, 0) * ROW_BYTES <= freeBytes,
+    touch(days) {
+      for (const day of days) {
+        const found = kept.get(day)
+        if (found === undefined) continue
+        kept.delete(day)
+        kept.set(day, found)
+      }
+    },
+    keep(day, rows) {
+      const version = BigInt.asIntN(
+        64,
+        rows.reduce((sum, row) => sum + BigInt(row.version), 0n),
+      ).toString()
+      kept.set(day, { version, rows: rows.map(row => rowsOf(ids, row)) })
+      for (const one of kept.keys()) {
+        if (kept.size > DAYS_MAX) kept.delete(one)
+      }
+    },
+    bytes: () => [...kept.values()].reduce((sum, { rows }) => sum + bytesOf(rows), 0),
+  }
+}
+
+const rowsOf = (ids: Ids, row: EdgeRow): EdgeRows => ({
+  ...{ kind: row.kind, name: row.name, conversations: numbersOf(ids, row.ids) },
+  ...{ instants: Float64Array.from(row.instants), counts: Uint32Array.from(row.counts) },
+  ...{ micros: Float64Array.from(row.micros), buckets: Int16Array.from(row.buckets) },
+  failed: Uint8Array.from(row.failed),
+})
+
+const bytesOf = (rows: readonly EdgeRows[]): number =>
+  rows.reduce((sum, { instants }) => sum + instants.length * ROW_BYTES + 1_000, 200)
+
+/** Sums of some rows between two instants, and who is there. */
+interface Summed extends Figures {
+  readonly conversations: Uint32Array
+  /** Nanoseconds of the day at which the last one stands. */
+  readonly last: number
+}
+
+function summed(all: readonly EdgeRows[], { day, from, to }: Edge, marks: Uint8Array): Summed {
+  const buckets = new Map<number, number>()
+  const found: number[] = []
+  const sums = { events: 0, errors: 0, timed: 0, us: 0, last: 0 }
+  for (const { conversations, instants, counts, micros, buckets: of, failed } of all) {
+    for (let i = 0; i < instants.length; i++) {
+      const [at, n, us] = [instants[i] as number, counts[i] as number, micros[i] as number]
+      if (at < from || at >= to) continue
+      sums.events += n
+      sums.errors += n * (failed[i] as number)
+      if (us >= 0) {
+        sums.timed += n
+        sums.us += n * us
+      }
+      if (at > sums.last) sums.last = at
+      const bucket = of[i] as number
+      buckets.set(bucket, (buckets.get(bucket) ?? 0) + n)
+      const conversation = conversations[i] as number
+      if (marks[conversation] === 1) continue
+      marks[conversation] = 1
+      found.push(conversation)
+    }
+  }
+  for (const conversation of found) marks[conversation] = 0
+  return {
+    ...{ key: day, version: '', ...sums, conversations: Uint32Array.from(found) },
+    ...{ buckets: [...buckets.keys()], counts: [...buckets.values()] },
+  }
+}
+
+/** What everything between two instants of a day comes to. `conversations`: how many have numbers. */
+export const figuresWithin = (rows: readonly EdgeRows[], edge: Edge, conversations: number): Summed =>
+  summed(rows, edge, new Uint8Array(conversations))
+
+/** The same by tool; tools without calls there are absent. */
+export function toolsWithin(rows: readonly EdgeRows[], edge: Edge, conversations: number): ToolDay[] {
+  const marks = new Uint8Array(conversations)
+  return rows.flatMap(of => {
+    const { kind, name } = of
+    if (kind === '') return []
+    const { events: calls, last, ...sums } = summed([of], edge, marks)
+    const last_at = timeOf({ day: Date.parse(edge.day) / DAY_MS + 1, nanos: last })
+    return calls === 0 ? [] : [{ ...sums, kind, name, calls, last_at }]
+  })
+}
