@@ -20,7 +20,7 @@ export function createBuilder(context: BuilderContext): (signal: AbortSignal) =>
   const { shards, metrics, log } = context
   const parts = metrics.counter(
     'projections_built_parts_total',
-    'parts that no merge gave their projections, by table',
+    'parts whose projections were built because no merge takes them, by table',
     ['table'],
   )
   return async signal => {

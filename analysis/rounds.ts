@@ -53,10 +53,11 @@ export function createRounds(options: RoundsOptions): Rounds {
       let ended = false
       try {
         ended = await round()
+        if (told) log.info({ work: name }, 'scheduled work is done again')
         told = false
       } catch (error) {
         if (stopped.signal.aborted) return
-        if (!told) log.warn({ err: error }, 'scheduled work failed; trying again')
+        if (!told) log.warn({ err: error, work: name }, 'scheduled work failed; trying again')
         told = true
       }
       // What was asked for and could not be done is still asked for.

@@ -45,14 +45,24 @@ const BYTES = [1_024, 4_096, 16_384, 65_536, 262_144, 524_288, 1_048_576, 4_194_
 /** Label of requests that were never answered. */
 const ABORTED = 'aborted'
 const STATUSES = 600
+const FULL = ['ING_FULL', 'ING_UNAVAILABLE'] as const satisfies readonly ErrorCode[]
 
 /** The receiver's meter. */
 export function createMeter(metrics: Metrics, log: Log): Meter {
   const envelopes = metrics.counter('ingest_envelopes_total', 'envelopes by outcome', ['outcome'])
   const resends = metrics.counter('ingest_envelope_resends_total', 'envelopes sent again')
-  const findings = metrics.counter('ingest_session_waits_total', 'events whose session had to be found', ['finding'])
-  const ignored = metrics.counter('ingest_ignored_total', 'messages of voice platforms that are no reports', ['kind'])
-  const lookups = metrics.counter('ingest_session_lookup_failures_total', 'questions that the store could not answer')
+  const findings = metrics.counter(
+    'ingest_session_waits_total',
+    'events whose session had to be found, by what was found',
+    ['finding'],
+  )
+  const ignored = metrics.counter('ingest_ignored_total', 'messages of voice platforms that are no reports, by kind', [
+    'kind',
+  ])
+  const lookups = metrics.counter(
+    'ingest_session_lookup_failures_total',
+    'questions about sessions that the store could not answer',
+  )
   const ackSeconds = plainHistogram(
     metrics,
     'ingest_ack_seconds',
@@ -126,6 +136,8 @@ function createEndpoints(metrics: Metrics, sample: Sample): (name: string) => En
   return name => {
     const known = tallies.get(name)
     if (known !== undefined) return known.meter
+    // What is alarmed by is there before the first: a series that begins at 1 shows no increase.
+    for (const code of FULL) refusals.inc({ endpoint: name, code }, 0)
     const tally = {
       statuses: new Float64Array(STATUSES),
       bytes: 0,
@@ -155,10 +167,10 @@ export function registerGauges(metrics: Metrics, gauges: Gauges): void {
   }
   read('ingest_pending_bytes', 'bytes of requests not answered yet', gauges.budget.used)
   read('ingest_pending_payloads', 'payloads on their way to the stream', gauges.pending)
-  read('ingest_held_payloads', 'those of them that wait because nothing can be stored', gauges.held)
+  read('ingest_held_payloads', 'payloads that wait because nothing can be stored', gauges.held)
   read('ingest_envelopes_in_flight', 'envelopes not acknowledged yet', gauges.inFlight)
-  read('ingest_known_sessions', 'sessions remembered', gauges.knownSessions)
-  read('ingest_known_sessions_bytes', 'memory that they take', gauges.knownSessionsBytes)
+  read('ingest_known_sessions', 'sessions that are remembered', gauges.knownSessions)
+  read('ingest_known_sessions_bytes', 'memory of remembered sessions', gauges.knownSessionsBytes)
   read('ingest_waiting_events', 'events that wait for their session', gauges.waitingEvents)
 }
 

@@ -10,7 +10,7 @@ import type { InsertOutcome } from './insert.ts'
 import { countRows, insertBody, type RowRange, settle, takeBack } from './insert.ts'
 import { scopeOf } from './lanes.ts'
 import type { Lease } from './lease.ts'
-import type { ProcessorMetrics } from './metrics.ts'
+import type { Healed, ProcessorMetrics } from './metrics.ts'
 import { Backoff, type Outage } from './outage.ts'
 import type { BlockEvent, BlockRecipe, BlockState, Intent, IntentName } from './protocol.ts'
 import {
@@ -158,7 +158,7 @@ async function settleBlock(
 }
 
 /** What a count was good for: the token lied, rows were torn or doubled, the block was another owner's, or nothing was wrong. */
-function healing(state: BlockState, found: boolean): 'lied' | 'repaired' | 'found' | 'nothing' {
+function healing(state: BlockState, found: boolean): Healed {
   if (state.lied) return 'lied'
   return state.reduced || state.next === 'reduce' ? 'repaired' : found ? 'found' : 'nothing'
 }
@@ -219,7 +219,8 @@ async function clearTables(context: SettleContext, name: IntentName): Promise<vo
       const range: RowRange = { partition, from, to, generation, which: 'older', ...scopeOf(intent) }
       const { total, exact, parts } = await insist(context, () => countRows(store, table, range))
       if (total === 0 && exact === 0) break
-      context.log.warn({ from, table, rows: total }, 'taking back what an older recipe stored')
+      // A replay is told when it begins, and a recipe that is not reproduced when it is found; this is their work, range by range.
+      context.log.debug({ from, table, rows: total }, 'taking back what an older recipe stored')
       if (answered) await cursor.write(value => raiseClearing(value, name))
       await context.lease.fresh(context.signal)
       if (context.signal.aborted) throw new Stopped()

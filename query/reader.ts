@@ -82,7 +82,9 @@ export function createReaders(deps: {
     'query_store_cancelled_total',
     'store queries cancelled for a client that left',
   )
-  const failed = deps.metrics.counter('query_store_failed_total', 'store queries that failed', ['reason'])
+  const failed = deps.metrics.counter('query_store_failed_total', 'store queries that failed, by reason', ['reason'])
+  // There before the first, so that it shows as an increase.
+  for (const reason of ['limit', 'error']) failed.inc({ reason }, 0)
   const settings = settingsOf(deps.limits)
   const { maxSeconds } = deps.limits
   const shares = createShares(deps.limits.organizationQueries)

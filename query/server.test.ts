@@ -82,6 +82,9 @@ t.test('health needs no credential, and the page says what this is', async t => 
   const page = await ask('GET', '/')
   t.match(page.headers.get('content-type'), 'text/html')
   t.match(page.body, /parley/)
+  const links = [...String(page.body).matchAll(/href="([^"]+)"/g)].map(([, path = '']) => path)
+  t.ok(links.includes('/openapi.json'))
+  for (const path of links) t.match(await ask('GET', path), { status: 200 }, path)
 })
 
 t.test('every error is {error} with the right status', async t => {

@@ -89,25 +89,46 @@ const call = {
   },
 }
 
+const pageOf = (path: string): Promise<string> => readFile(new URL(`../${path}`, import.meta.url), 'utf8')
+
 t.test('every process says whether it is ready, and has the metrics of the alerts', async t => {
   const { receivers, processors, query } = system
+  const parts = { receivers: receivers[0], processors: processors[0], 'query node': query, analysis }
+  const rows: string[] = []
   const served = new Set<string>()
-  for (const part of [...receivers, ...processors, query, analysis]) {
-    const base = `http://127.0.0.1:${part.opsPort}`
+  let series = ''
+  for (const [who, part] of Object.entries(parts)) {
+    const base = `http://127.0.0.1:${part?.opsPort}`
     const ready = await (await fetch(`${base}/readyz`)).json()
     t.match(ready, { ready: Boolean, reasons: Array })
     const text = await (await fetch(`${base}/metrics`)).text()
-    for (const [, name] of text.matchAll(/^# TYPE (\w+) /gm)) served.add(name as string)
+    series += text
+    for (const [, name = '', help, type] of text.matchAll(/^# HELP (\w+) (.+)\n# TYPE \1 (\w+)$/gm)) {
+      served.add(name)
+      if (!/^parley_(process|nodejs)_/.test(name)) rows.push(`| \`${name}\` | ${type} | ${who} | ${help} |`)
+    }
   }
-  const rules = await readFile(new URL('../deploy/alerts.yml', import.meta.url), 'utf8')
+  const listed = /<!-- metrics -->\n([\s\S]*?)\n<!-- \/metrics -->/.exec(await pageOf('docs/metrics.md'))?.[1]
+  t.strictSame(listed?.split('\n').slice(2), rows, 'docs/metrics.md lists what is served, in that order')
+
+  const rules = await pageOf('deploy/alerts.yml')
   const named = [...rules.matchAll(/\bparley_\w+/g)].map(([name]) => name.replace(/_bucket$/, ''))
   t.ok(named.length > 10)
   t.strictSame(
     named.filter(name => !served.has(name)),
     [],
   )
+  // A series that begins at 1 shows no increase: what is alarmed by has to be there at 0.
+  const counted = [...rules.matchAll(/(?:increase|rate)\((\w+_total)(?:\{(\w+)=~?"([^"]+)"\})?/g)]
+  t.ok(counted.length > 6)
+  for (const [, name = '', label = '', values = ''] of counted) {
+    for (const value of values.split('|')) {
+      const one = new RegExp(`^${name}(\\{| )${label === '' ? '' : `.*\\b${label}="${value}"`}`, 'm')
+      t.match(series, one, `${name} ${value}`)
+    }
+  }
   const alerts = [...rules.matchAll(/- alert: (\w+)/g)].map(([, name]) => name)
-  const page = await readFile(new URL('../docs/operating.md', import.meta.url), 'utf8')
+  const page = await pageOf('docs/operating.md')
   t.strictSame(
     [...page.matchAll(/^\| (Parley\w+) \|/gm)].map(([, name]) => name),
     alerts,

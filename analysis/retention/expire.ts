@@ -37,8 +37,15 @@ export interface ExpiryContext {
 export function createExpiry(context: ExpiryContext): (signal: AbortSignal) => Promise<boolean> {
   const { cursors, shards, partitions, everyHours, log } = context
   const clock = context.clock ?? Date.now
-  const rows = context.metrics.counter('expired_rows_total', 'rows that were kept no longer, by table', ['table'])
-  const at = context.metrics.gauge('expired_last_timestamp_seconds', 'when the last sweep ended, Unix time')
+  const rows = context.metrics.counter(
+    'expired_rows_total',
+    'rows that were deleted because they are kept no longer, by table',
+    ['table'],
+  )
+  const at = context.metrics.gauge(
+    'expired_last_timestamp_seconds',
+    'when the last sweep of what is kept no longer ended, Unix time',
+  )
   return async signal => {
     if (everyHours === 0) return false
     const entry = await cursors.get(EXPIRED_KEY)

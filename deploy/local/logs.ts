@@ -72,14 +72,26 @@ export function worthSaying(line: string): string | undefined {
   const entry = parse(line)
   if (entry === undefined) return line.slice(0, MAX_TERMINAL_CHARS)
   if (entry.level !== 'warn' && entry.level !== 'error' && entry.level !== 'fatal') return undefined
-  const detail = entry.err?.message
-  return `${entry.level}: ${entry.msg ?? ''}${detail === undefined ? '' : ` (${detail})`}`.slice(0, MAX_TERMINAL_CHARS)
+  const { err, msg = '' } = entry
+  const details = [...(err?.message === undefined ? [] : [err.message]), ...Object.entries(entry).flatMap(namedValue)]
+  return `${entry.level}: ${msg}${details.length === 0 ? '' : ` (${details.join(', ')})`}`.slice(0, MAX_TERMINAL_CHARS)
 }
 
 interface LogEntry {
   readonly level?: unknown
   readonly msg?: string
   readonly err?: { readonly message?: string }
+  readonly [field: string]: unknown
+}
+
+/** What every line has; the launcher says the time and the process by itself. */
+const OF_EVERY_LINE = ['level', 'time', 'part', 'pid', 'msg']
+
+/** Which partition, which organization, which code: a field in words, unless it is an object. */
+function namedValue([field, value]: [string, unknown]): string[] {
+  return OF_EVERY_LINE.includes(field) || value === null || typeof value === 'object'
+    ? []
+    : [`${field} ${String(value)}`]
 }
 
 function parse(line: string): LogEntry | undefined {
