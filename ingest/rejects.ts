@@ -73,6 +73,8 @@ export function createRejects(options: RejectsOptions): Rejects {
   let timer: NodeJS.Timeout | null = null
   let writing: Promise<void> | null = null
   let closed = false
+  /** Refusals that could not be kept since the last that could: an outage is two lines. */
+  let unkept = 0
 
   const write = async (organization: string, { requests, counts }: Noted): Promise<void> => {
     try {
@@ -82,9 +84,12 @@ export function createRejects(options: RejectsOptions): Rejects {
           .slice(0, REJECTS_MAX),
       )
       await changeRecord<RejectCounts>(bucket, rejectCountsKeyOf(organization), (before = {}) => added(before, counts))
+      if (unkept > 0) log.info({ unkept }, 'refusals are kept for the dashboard again')
+      unkept = 0
     } catch (error) {
       lost.inc({ reason: 'bucket' }, requests.length)
-      log.warn({ err: error, organization }, 'refusals could not be kept for the dashboard')
+      if (unkept === 0) log.warn({ err: error, organization }, 'refusals cannot be kept for the dashboard')
+      unkept += requests.length
     }
   }
   /** Writes what is noted, one organization after the other: this must never be what the connection is busy with. */

@@ -1,10 +1,12 @@
 // Corrections, from the owner's side: a request in the cursors bucket -> reversed rows, and rows written anew. What reverses rows of a
 // partition is its owner alone, one statement at a time; what was sent and not answered is fenced off before anything is decided anew.
 // Every step begins with what is there, so a killed owner's successor goes on from the record.
+
 import { randomUUID } from 'node:crypto'
 import type { Subscription } from '@nats-io/transport-node'
 import { type CorrectionRecord, correctionKeyOf, type RemapTask, type RepairTask } from '#proto/correction.ts'
 import { CURSORS_BUCKET } from '#proto/streams.ts'
+import { Outage } from '#runtime/outage.ts'
 import { correctPositions, type Guard } from '#store/verify/repair.ts'
 import { type FoundCorrection, getCorrection, isOpen } from '#streams/corrections.ts'
 import type { PartitionContext } from './context.ts'
@@ -12,8 +14,8 @@ import { Lost, Stopped } from './cursor.ts'
 import type { Fence } from './fence.ts'
 import { queryIdOf } from './insert.ts'
 import { settledCondition } from './moves.ts'
-import { Backoff, Outage, sleep } from './outage.ts'
 import { repriced } from './parsers/reprice.ts'
+import { Backoff, sleep } from './pause.ts'
 import { persevere } from './persevere.ts'
 import { openReading } from './readings.ts'
 import { type CostChange, type PageScope, readPage, stageCosts } from './reprice.ts'

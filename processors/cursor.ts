@@ -1,8 +1,10 @@
 // The cursor's I/O: one key a partition, written by compare-and-set only. A write whose answer was lost is decided by reading
 // back; a write that somebody else overtook ends this owner.
+
 import type { KV } from '@nats-io/kv'
 import { cursorKeyOf } from '#proto/streams.ts'
-import { Backoff, type Outage } from './outage.ts'
+import type { Outage } from '#runtime/outage.ts'
+import { Backoff } from './pause.ts'
 import type { Cursor } from './protocol.ts'
 import { freshCursor, readCursor, takeOver } from './protocol.ts'
 

@@ -1,10 +1,11 @@
 // Makes sure that no move which was sent can take effect any more: a move carries a number, and copies nothing once a greater one
 // stands in the store. Deduplication cannot do this, because a move says what still counts when it begins.
+
 import { randomBytes } from 'node:crypto'
+import type { Outage } from '#runtime/outage.ts'
 import type { Store } from '#store/client.ts'
 import { insist } from './context.ts'
 import { settle } from './insert.ts'
-import type { Outage } from './outage.ts'
 
 /** Fences that one owner may raise: takeovers are farther apart than that. */
 const PER_EPOCH = 2 ** 20

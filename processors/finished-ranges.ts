@@ -5,7 +5,7 @@ import { BLOCKS_STREAM } from '#proto/streams.ts'
 import { endInTime, FOLLOWING } from '#runtime/following.ts'
 import type { Log } from '#runtime/log.ts'
 import type { BlockRecord } from './blocks.ts'
-import { sleep } from './outage.ts'
+import { sleep } from './pause.ts'
 
 /** A record, and its place in the stream. */
 export interface PlacedRecord {

@@ -1,5 +1,6 @@
 // What the processors' tests share: engines with a layout, owners in this process, payloads in envelopes, and the questions that
 // tell whether every acknowledged payload is there exactly once, in rows and in projections.
+
 import { randomUUID } from 'node:crypto'
 import { jetstream, jetstreamManager } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/transport-node'
@@ -9,6 +10,7 @@ import { leaseKeyOf, subjectOf } from '#proto/streams.ts'
 import type { Log } from '#runtime/log.ts'
 import { createLog } from '#runtime/log.ts'
 import { createMetrics } from '#runtime/metrics.ts'
+import { Outage } from '#runtime/outage.ts'
 import type { Store } from '#store/client.ts'
 import { buildProjections } from '#store/projections.ts'
 import type { Buckets } from '#streams/apply.ts'
@@ -28,7 +30,6 @@ import { createGate } from './gate.ts'
 import type { Lease } from './lease.ts'
 import { takeLease, thisHolder } from './lease.ts'
 import { createProcessorMetrics } from './metrics.ts'
-import { Outage } from './outage.ts'
 import type { Owner } from './owner.ts'
 import { startOwner } from './owner.ts'
 import { createPool, type ParsePool } from './pool.ts'

@@ -1,6 +1,6 @@
 // How the lanes of a process share its threads and its memory: what arrives now goes first, what is caught up on takes the rest.
 import { Stopped } from './cursor.ts'
-import { sleep } from './outage.ts'
+import { sleep } from './pause.ts'
 
 interface Waiting {
   readonly amount: number

@@ -5,8 +5,9 @@ import { readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
 import type { KV, KvEntry } from '@nats-io/kv'
 import { LEASE_TTL_MS } from '#proto/streams.ts'
+import type { Outage } from '#runtime/outage.ts'
 import { Lost } from './cursor.ts'
-import { Backoff, type Outage, within } from './outage.ts'
+import { Backoff, within } from './pause.ts'
 
 /** A lease is renewed this often, … */
 export const RENEW_MS = LEASE_TTL_MS / 4

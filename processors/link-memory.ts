@@ -1,15 +1,17 @@
 // The BLOCKS stream and the links in the store -> what became known lately of traces, of all partitions, in the memory of a process.
 // Spans that come after the link of their trace are written at home by it. It knows nothing for sure but what it says: whoever uses it
 // names the position up to which it had heard, and what was revealed since is looked at again (mover.ts).
+
 import type { JetStreamClient, JetStreamManager } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/transport-node'
 import { BLOCKS_STREAM } from '#proto/streams.ts'
 import type { Log } from '#runtime/log.ts'
+import { Outage } from '#runtime/outage.ts'
 import type { Store } from '#store/client.ts'
 import { followFinished, type PlacedRecord } from './finished-ranges.ts'
 import { type Home, keyOf } from './loose.ts'
 import { linkedTraces, type Positions, positionsOf } from './moves.ts'
-import { Outage, sleep } from './outage.ts'
+import { sleep } from './pause.ts'
 import { Recent } from './recent.ts'
 
 /** What is known of late links. */

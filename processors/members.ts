@@ -1,14 +1,16 @@
 // Which partitions this process works on. Every process shows itself in the leases bucket; each holds at most its share, gives
 // back what is above it and takes what is free. Nobody is in charge.
+
 import { type KV, KvWatchInclude } from '@nats-io/kv'
 import { LEASE_TTL_MS, leaseKeyOf, memberKeyOf } from '#proto/streams.ts'
 import type { Log } from '#runtime/log.ts'
+import { Outage } from '#runtime/outage.ts'
 import { Lost, Stopped } from './cursor.ts'
 import type { Holder, Lease } from './lease.ts'
 import { isGone, RELEASE_MS, RENEW_MS, takeLease } from './lease.ts'
 import type { ProcessorMetrics } from './metrics.ts'
-import { Outage, sleep, within } from './outage.ts'
 import type { Owner } from './owner.ts'
+import { sleep, within } from './pause.ts'
 import { Halted } from './prepare.ts'
 
 /** How often a process looks around. With the time a lease lives it makes the longest takeover after a kill. */

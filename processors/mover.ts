@@ -1,8 +1,10 @@
 // The owner's look at finished ranges, of all partitions: when a link or a span without a conversation of its own has been stored,
 // rows of this partition may have to go home. Up to where it has looked stands in a key, written by compare-and-set; looking twice
 // does no harm, and so a move that was cut short is found by looking again.
+
 import { randomUUID } from 'node:crypto'
 import { movesKeyOf } from '#proto/streams.ts'
+import { Outage } from '#runtime/outage.ts'
 import type { BlockRecord } from './blocks.ts'
 import { capturedOf, copyCaptures, dropCaptures } from './captures.ts'
 import type { PartitionContext } from './context.ts'
@@ -26,7 +28,7 @@ import {
   type Slice,
   settledCondition,
 } from './moves.ts'
-import { Outage, sleep } from './outage.ts'
+import { sleep } from './pause.ts'
 import { persevere } from './persevere.ts'
 import type { Begin } from './placing.ts'
 import { copy, leftOf } from './staged.ts'

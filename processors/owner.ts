@@ -1,7 +1,9 @@
 // One partition in the hands of this process: takes its cursor over, finishes what was left, and runs its lanes until it is told to
 // stop or loses the partition. Everything here may end at any instant: the next owner continues from the cursor.
+
 import { streamOf } from '#proto/streams.ts'
 import type { Log } from '#runtime/log.ts'
+import { Outage } from '#runtime/outage.ts'
 import { CallBook } from './calls.ts'
 import type { OwnerShared, PartitionContext } from './context.ts'
 import { insist } from './context.ts'
@@ -14,7 +16,7 @@ import { isHalt, LaneLoop } from './lane.ts'
 import { freeOf, storedRanges } from './lanes.ts'
 import type { Lease } from './lease.ts'
 import { Mover } from './mover.ts'
-import { Outage, sleep, within } from './outage.ts'
+import { sleep, within } from './pause.ts'
 import { Placing } from './placing.ts'
 import type { Lane, LaneKind } from './protocol.ts'
 import { purgeStream, ReplayMarks } from './purge.ts'

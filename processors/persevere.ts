@@ -1,6 +1,7 @@
 // Work on the store that has to succeed -> its result, however long that takes; only a stop or the loss of the partition ends it.
+import type { Outage } from '#runtime/outage.ts'
 import { Lost, Stopped } from './cursor.ts'
-import { Backoff, type Outage } from './outage.ts'
+import { Backoff } from './pause.ts'
 
 /**
  * As `insist` does, of work that may itself find out that there is no use in going on; `check` says so before each try, by throwing.

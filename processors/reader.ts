@@ -1,6 +1,7 @@
 // One partition's stream, in order, from a position on: messages are kept in a buffer bounded by bytes until a block is cut.
 // Nothing is acknowledged: the cursor is the only memory of what was read. A lost connection, a restarted server or a hole in
 // the delivery makes a new consumer at the next position, so that no message is skipped and none comes twice.
+
 import type { JetStreamManager } from '@nats-io/jetstream'
 import { AckPolicy, DeliverPolicy, jetstreamManager, ReplayPolicy } from '@nats-io/jetstream'
 import type { Msg, NatsConnection, Status, Subscription } from '@nats-io/transport-node'
@@ -8,7 +9,8 @@ import { createInbox } from '@nats-io/transport-node'
 import { isNewerEnvelope } from '#proto/envelope.ts'
 import { FOLLOWING, RENEW_MS } from '#runtime/following.ts'
 import type { Log } from '#runtime/log.ts'
-import { Outage, within } from './outage.ts'
+import { Outage } from '#runtime/outage.ts'
+import { within } from './pause.ts'
 import { envelopeWeight } from './weight.ts'
 
 /** One message. `data` is a copy of its own, whose memory whoever is done with it may free at once. */

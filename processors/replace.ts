@@ -14,7 +14,7 @@ import { insist } from './context.ts'
 import { Stopped } from './cursor.ts'
 import { ROWS } from './engine-settings.ts'
 import { queryIdOf, settle } from './insert.ts'
-import { Backoff } from './outage.ts'
+import { Backoff } from './pause.ts'
 import { type Intent, type IntentName, rangeNameOf, type Scope } from './protocol.ts'
 
 /** Namespace of the move ids. */

@@ -1,7 +1,9 @@
 // Brings one intent into the store, exactly once: runs the steps that protocol.ts decides, block by block, and does not give up
 // while the store or the stream is away.
+
 import { blockTables } from '#proto/rows.ts'
 import type { Log } from '#runtime/log.ts'
+import type { Outage } from '#runtime/outage.ts'
 import type { Store } from '#store/client.ts'
 import type { CursorKeeper } from './cursor.ts'
 import { Stopped } from './cursor.ts'
@@ -11,7 +13,7 @@ import { countRows, insertBody, type RowRange, settle, takeBack } from './insert
 import { scopeOf } from './lanes.ts'
 import type { Lease } from './lease.ts'
 import type { Healed, ProcessorMetrics } from './metrics.ts'
-import { Backoff, type Outage } from './outage.ts'
+import { Backoff } from './pause.ts'
 import type { BlockEvent, BlockRecipe, BlockState, Intent, IntentName } from './protocol.ts'
 import {
   beginBlock,

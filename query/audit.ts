@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { JsMsg } from '@nats-io/jetstream'
 import type { Log } from '#runtime/log.ts'
 import type { Metrics } from '#runtime/metrics.ts'
+import { Outage } from '#runtime/outage.ts'
 import type { Store } from '#store/client.ts'
 import type { AuditStream } from '#streams/audit.ts'
 import type { Principal } from './auth.ts'
@@ -64,13 +65,15 @@ export function storeAudit(deps: {
 }): { stop(): Promise<void> } {
   const { stream, storeOf, log } = deps
   const stopped = new AbortController()
+  const outage = new Outage(log, 'storing audit entries')
   const run = async (): Promise<void> => {
     while (!stopped.signal.aborted) {
       try {
         await insert(storeOf, await stream.take(BATCH, WAIT_MS))
+        outage.over()
       } catch (error) {
         if (stopped.signal.aborted) return
-        log.warn({ err: error }, 'audit entries could not be stored; they are tried again')
+        outage.failed(error)
         await delay(AGAIN_MS, undefined, { signal: stopped.signal }).catch(() => {})
       }
     }

@@ -256,7 +256,11 @@ function answerError(log: Log, error: unknown, request: FastifyRequest, reply: F
   if (known.code === 'QRY_CANCELLED') return reply.code(499).send()
   // No query: a code of an identity provider stands there.
   const path = request.url.split('?', 1)[0]
-  if (known.status >= 500) log.error({ err: error, request: request.id, path }, 'a request failed')
+  if (known.status >= 500) {
+    // An engine or a provider that is away is nothing lost; what nobody foresaw may be.
+    const level = known.code === 'INTERNAL' || known.code === 'BUG' ? 'error' : 'warn'
+    log[level]({ err: error, request: request.id, path }, 'a request failed')
+  }
   if (known.status === 429) {
     reply.header('retry-after', String(known.code === 'AUTH_ATTEMPTS' ? SIGN_IN_AGAIN_S : RETRY_AFTER_S))
   }

@@ -39,7 +39,7 @@ export interface LineCall {
 export function dialLine(call: LineCall, hearing: LineHearing): Promise<Socket> {
   const { server } = call
   return new Promise((resolve, reject) => {
-    let failure: Error = new ParleyError('RUN_ENGINE_FAILED', 'NATS closed the connection')
+    let failure: Error = new ParleyError('RUN_ENGINE_AWAY', 'NATS closed the connection')
     let greeted = false
     const fail = (error: Error): void => {
       failure = error
@@ -62,7 +62,7 @@ export function dialLine(call: LineCall, hearing: LineHearing): Promise<Socket> 
         resolve(socket)
       },
       error: text => {
-        failure = new ParleyError('RUN_ENGINE_FAILED', `NATS says ${text}`)
+        failure = new ParleyError('RUN_ENGINE_AWAY', `NATS says ${text}`)
         hearing.error(text)
       },
       message: hearing.message,
@@ -93,7 +93,11 @@ export function dialLine(call: LineCall, hearing: LineHearing): Promise<Socket> 
     }
     let socket = dialSocket(server, read)
     watch(socket)
-    const timer = setTimeout(() => fail(new ParleyError('RUN_ENGINE_FAILED', 'NATS does not answer')), DIAL_MS)
+    const timer = setTimeout(() => {
+      // Told to the caller alone: while a server is away every try ends so.
+      failure = new ParleyError('RUN_ENGINE_AWAY', 'NATS does not answer')
+      socket.destroy()
+    }, DIAL_MS)
   })
 }
 

@@ -3,6 +3,7 @@ import t from 'tap'
 import { createApiKey, createOrganization } from '#control/admin.ts'
 import { createRejects } from '#ingest/rejects.ts'
 import { REJECTS_MAX } from '#proto/dashboard/rejects.ts'
+import type { Log } from '#runtime/log.ts'
 import { createMetrics } from '#runtime/metrics.ts'
 import { openBuckets } from '#streams/apply.ts'
 import { startReceiverSystem } from '#test/receiver-rig.ts'
@@ -95,4 +96,38 @@ t.test('several receivers keep the newest of all of them, and a stop writes what
     newest,
   )
   t.ok(shown.every(request => request.error.length <= 300 && request.status === 429))
+})
+
+t.test('a bucket that is away is two lines, however many refusals it costs, and these are counted', async t => {
+  const id = (await createOrganization(buckets.control, { name: 'unheard' })).id
+  let away = true
+  const bucket = new Proxy(buckets.rejects, {
+    get: (kv, name) => {
+      if (away && name === 'get') return () => Promise.reject(new Error('away'))
+      const value: unknown = Reflect.get(kv, name)
+      return typeof value === 'function' ? (value.bind(kv) as unknown) : value
+    },
+  })
+  const lines: unknown[][] = []
+  const note =
+    (level: string) =>
+    ({ unkept }: { unkept?: number }, sentence: string) =>
+      void lines.push([level, unkept, sentence])
+  const log = { warn: note('warn'), info: note('info') } as unknown as Log
+  const metrics = createMetrics('receiver')
+  const rejects = createRejects({ bucket, metrics, log, flushMs: 1 })
+  const refuse = (): void => rejects.note(id, { endpoint: 'traces', code: 'ING_FULL', detail: '', bodyBytes: 1 })
+  for (let lost = 1; lost <= 3; lost++) {
+    refuse()
+    await eventually('the loss', async () =>
+      new RegExp(`rejects_lost_total\\{[^\\n]* ${lost}\\n`).test(await metrics.registry.metrics()),
+    )
+  }
+  away = false
+  refuse()
+  await rejects.close()
+  t.strictSame(lines, [
+    ['warn', undefined, 'refusals cannot be kept for the dashboard'],
+    ['info', 3, 'refusals are kept for the dashboard again'],
+  ])
 })
