@@ -15,10 +15,14 @@ export const ingestSettings = {
     min: 0,
     max: 65535,
   }),
-  queryUrl: url('PARLEY_QUERY_URL', 'query node to which receivers pass every path that is not theirs', {
-    required: false,
-    schemes: HTTP,
-  }),
+  queryUrl: url(
+    'PARLEY_QUERY_URL',
+    'query node to which receivers pass every path that is not theirs; the launcher sets it',
+    {
+      required: false,
+      schemes: HTTP,
+    },
+  ),
   ids: choice(
     'PARLEY_IDS',
     '`strict` refuses session and event ids that are no uuids, `map` maps them to uuids and keeps the original',

@@ -95,14 +95,17 @@ export class ParleyError extends Error {
   readonly code: ErrorCode
   /** The field of the request at fault, in dot notation, when there is one. */
   readonly field: string | undefined
+  /** When to come back, where that is known. */
+  readonly afterS: number | undefined
 
-  constructor(code: ErrorCode, detail?: string, options?: { cause?: unknown; field?: string }) {
+  constructor(code: ErrorCode, detail?: string, options?: { cause?: unknown; field?: string; afterS?: number }) {
     super(detail === undefined ? errors[code].text : `${errors[code].text}: ${detail}`, {
       ...(options?.cause === undefined ? {} : { cause: options.cause }),
     })
     this.name = 'ParleyError'
     this.code = code
     this.field = options?.field
+    this.afterS = options?.afterS
   }
 
   /** The HTTP status of the code. */

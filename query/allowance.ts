@@ -4,7 +4,7 @@ import { ParleyError } from '#proto/errors.ts'
 
 /** The allowances of all organizations. */
 export interface Allowance {
-  /** @throws ParleyError QRY_RATE while nothing is left. */
+  /** @throws ParleyError QRY_RATE while nothing is left, with the seconds until something is. */
   require(organization: string): void
   /** Takes what was read. */
   spend(organization: string, amount: number): void
@@ -36,7 +36,10 @@ export function createAllowance(
       const account = accounts.get(organization)
       if (account === undefined) return
       if (refill(account).left >= perMinute) accounts.delete(organization)
-      else if (account.left <= 0) throw new ParleyError('QRY_RATE', `${perMinute} ${unit} a minute`)
+      else if (account.left <= 0) {
+        const afterS = Math.floor((-account.left * MINUTE_MS) / perMinute / 1_000) + 1
+        throw new ParleyError('QRY_RATE', `${perMinute} ${unit} a minute`, { afterS })
+      }
     },
     spend: (organization, amount) => {
       const account = accounts.get(organization) ?? { left: perMinute, at: clock() }

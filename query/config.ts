@@ -4,8 +4,8 @@ import { choice, HTTP, integer, origins, text, url } from '#runtime/settings.ts'
 
 /** Declared as data; the README's table is compared with it. */
 export const querySettings = {
-  host: text('PARLEY_QUERY_HOST', 'address the query node listens on', '127.0.0.1'),
-  port: integer('PARLEY_QUERY_PORT', 'port of the query node; 0 picks a free one and logs it', {
+  host: text('PARLEY_QUERY_HOST', 'address the query node listens on; the launcher sets 127.0.0.1', '127.0.0.1'),
+  port: integer('PARLEY_QUERY_PORT', 'port of the query node; 0 picks a free one and logs it; the launcher picks one', {
     default: 0,
     min: 0,
     max: 65535,

@@ -128,29 +128,29 @@ t.test('a statement that names no projection is planned without any', async t =>
 t.test('who has read more rows than it may is told so, until some have come back', async t => {
   let nowMs = 0
   const allowance = createAllowance(600, 'rows', () => nowMs)
-  const f = (organization: string, code: ErrorCode | 'none'): void => {
-    let found: ErrorCode | 'none' = 'none'
+  const f = (organization: string, code: ErrorCode | 'none', afterS?: number): void => {
+    let found: [ErrorCode | 'none', number | undefined] = ['none', undefined]
     try {
       allowance.require(organization)
     } catch (error) {
-      if (isParleyError(error)) found = error.code
+      if (isParleyError(error)) found = [error.code, error.afterS]
     }
-    t.equal(found, code, `${organization} at ${nowMs} ms`)
+    t.strictSame(found, [code, afterS], `${organization} at ${nowMs} ms`)
   }
   f('a', 'none')
   allowance.spend('a', 500)
   f('a', 'none')
   allowance.spend('a', 200)
-  f('a', 'QRY_RATE')
+  f('a', 'QRY_RATE', 11)
   f('b', 'none')
   nowMs = 9_000
-  f('a', 'QRY_RATE')
+  f('a', 'QRY_RATE', 2)
   nowMs = 11_000
   f('a', 'none')
   nowMs = 1_000_000
   f('a', 'none')
   allowance.spend('a', 600)
-  f('a', 'QRY_RATE')
+  f('a', 'QRY_RATE', 1)
   t.doesNotThrow(() => createAllowance(0, 'rows').require('a'))
 })
 

@@ -34,10 +34,8 @@ export interface Server {
 
 /** How long running requests may go on after the stop was asked for. */
 const DRAIN_MS = 4_000
-/** An allowance comes back evenly over a minute. */
+/** When to come back, where the limit does not say. */
 const RETRY_AFTER_S = 10
-/** When to try signing in again, at the earliest. */
-const SIGN_IN_AGAIN_S = 60
 /** Ids of end users are what senders make of them. */
 const PARAM_MAX_CHARS = 2_048
 const METHODS: readonly HTTPMethods[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
@@ -262,7 +260,7 @@ function answerError(log: Log, error: unknown, request: FastifyRequest, reply: F
     log[level]({ err: error, request: request.id, path }, 'a request failed')
   }
   if (known.status === 429) {
-    reply.header('retry-after', String(known.code === 'AUTH_ATTEMPTS' ? SIGN_IN_AGAIN_S : RETRY_AFTER_S))
+    reply.header('retry-after', String(known.afterS ?? RETRY_AFTER_S))
   }
   if (known.status === 401) reply.header('www-authenticate', 'Bearer')
   // The detail of a 5xx is for the log.

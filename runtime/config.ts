@@ -10,16 +10,20 @@ export const commonSettings = {
     'info',
   ),
   opsHost: text('PARLEY_OPS_HOST', 'address on which every process serves /metrics and /readyz', '127.0.0.1'),
-  opsPort: integer('PARLEY_OPS_PORT', 'port of the same; 0 picks a free one and logs it', {
+  opsPort: integer('PARLEY_OPS_PORT', 'port of the same; 0 picks a free one and logs it; the launcher always says 0', {
     default: 0,
     min: 0,
     max: 65535,
   }),
-  stopMs: integer('PARLEY_STOP_MS', 'how long an orderly stop may take before the process ends anyway', {
-    default: 8_000,
-    min: 100,
-    max: 600_000,
-  }),
+  stopMs: integer(
+    'PARLEY_STOP_MS',
+    'how long an orderly stop may take before the process ends anyway; the launcher waits 8 s at most',
+    {
+      default: 8_000,
+      min: 100,
+      max: 600_000,
+    },
+  ),
 } as const
 
 /** Where the engines are. */

@@ -89,9 +89,8 @@ const OF_EVERY_LINE = ['level', 'time', 'part', 'pid', 'msg']
 
 /** Which partition, which organization, which code: a field in words, unless it is an object. */
 function namedValue([field, value]: [string, unknown]): string[] {
-  return OF_EVERY_LINE.includes(field) || value === null || typeof value === 'object'
-    ? []
-    : [`${field} ${String(value)}`]
+  const isPlain = typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
+  return isPlain && !OF_EVERY_LINE.includes(field) ? [`${field} ${value}`] : []
 }
 
 function parse(line: string): LogEntry | undefined {

@@ -38,7 +38,7 @@ export function createTries(options: { control: Control; metrics: Metrics; log: 
       const waitS = Math.max(byAddress.waitS(address), byAccount.waitS(account))
       if (waitS > 0) {
         signIns.inc({ method, outcome: 'limited' })
-        throw new ParleyError('AUTH_ATTEMPTS', `in ${waitS} s`)
+        throw new ParleyError('AUTH_ATTEMPTS', `in ${waitS} s`, { afterS: waitS })
       }
       try {
         return await work()
@@ -53,7 +53,7 @@ export function createTries(options: { control: Control; metrics: Metrics; log: 
 
     /** The user, if the password is theirs; it takes as long for users that do not exist. */
     checked: async (user: User | undefined, password: string): Promise<User> => {
-      if (hashing >= HASHES_MAX) throw new ParleyError('AUTH_ATTEMPTS', 'in 1 s')
+      if (hashing >= HASHES_MAX) throw new ParleyError('AUTH_ATTEMPTS', 'in 1 s', { afterS: 1 })
       hashing++
       try {
         const right = await hasPassword(control.records, user?.id, password)
