@@ -3,7 +3,7 @@ import type { EventRow, Preview } from '#proto/dashboard/shared.ts'
 import { NIL_UUID } from '#proto/ids.ts'
 import { Present } from '#proto/rows.ts'
 import type { EventRecord } from './reads/events.ts'
-import type { SessionState } from './reads/sessions.ts'
+import type { SessionUser } from './reads/sessions.ts'
 import type { Lenders, TextSource, Texts } from './reads/texts.ts'
 
 const NS_PER_MS = 1_000_000
@@ -50,7 +50,7 @@ export function sessionIdOf(row: Sent): string {
 }
 
 /** An event for a list; its user is its own, or the conversation's. */
-export function eventHead(event: EventRecord, session: SessionState | undefined): EventHead {
+export function eventHead(event: EventRecord, session: SessionUser | undefined): EventHead {
   return {
     event_id: event.event_id,
     session_id: sessionIdOf(event),

@@ -19,7 +19,8 @@ export function decodeCursor(cursor: string): Position {
   try {
     const read: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8'))
     const [at, id] = Array.isArray(read) ? (read as unknown[]) : []
-    if (typeof at === 'string' && AT.test(at) && typeof id === 'string') return { at, id }
+    if (typeof at === 'string' && AT.test(at) && !Number.isNaN(Date.parse(at)) && typeof id === 'string')
+      return { at, id }
   } catch {
     // What is no JSON is refused below, like JSON of another shape.
   }

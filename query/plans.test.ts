@@ -17,7 +17,8 @@ import { EVENT_BY_ID, EVENTS_BY_KEY } from './reads/events.ts'
 import { FIRST_DAY_SQL } from './reads/first-day.ts'
 import { TRACE_BOUNDS } from './reads/ids.ts'
 import { EVENT_KEYS } from './reads/keys.ts'
-import { BUCKET_BOUND, CONVERSATION_BOUNDS, pageSql } from './reads/log-keys.ts'
+import { CONVERSATION_BOUNDS, pageSql } from './reads/log-keys.ts'
+import { BUCKET_BOUND, NEWEST_BUCKETS } from './reads/log-reach.ts'
 import { bucketCountsSql, dayConversationsSql } from './reads/metrics.ts'
 import { BY_ROWS } from './reads/sql.ts'
 import { conversationCostsSql } from './reads/summary-costs.ts'
@@ -108,7 +109,8 @@ t.test('every aggregate question is answered by a projection and by no scan', as
   await f('days of a page', DAYS_SQL, 'metrics_daily')
   await f('corrected conversations', CORRECTED_CONVERSATIONS, 'conversations_daily')
   await f('page of conversations', conversationPageSql(NOTHING, 'newest', PLAIN, PAGE), 'conversations_daily')
-  await f('reach of a page', BUCKET_BOUND, 'metrics_15m')
+  await f('reach of a page', NEWEST_BUCKETS, 'metrics_15m')
+  await f('reach of a page that looks far back', BUCKET_BOUND, 'metrics_15m')
   await f('bounds of a conversation', CONVERSATION_BOUNDS, 'bounds')
   await f('bounds of conversations', BOUNDS_SQL, 'bounds')
   await f('an event by id', EVENT_BY_ID, 'ids')

@@ -21,6 +21,7 @@ export const QUESTIONS = {
   live: 'lookUp',
   origin: 'lookUp',
   receipt: 'lookUp',
+  session_users: 'lookUp',
   sessions: 'lookUp',
   texts: 'lookUp',
   trace_by_id: 'lookUp',

@@ -4,7 +4,7 @@ import { NIL_UUID } from '#proto/ids.ts'
 import type { Reader } from '../reader.ts'
 import type { EventRecord } from './events.ts'
 import { EVENT_COLUMNS } from './events.ts'
-import { readLendersOf } from './lenders.ts'
+import { readLenders } from './lenders.ts'
 import { OURS, sqlTime, TEXT_ORDER } from './sql.ts'
 import type { Side } from './texts.ts'
 
@@ -60,7 +60,7 @@ export async function readBorrowers(reader: Reader, { found, holds, search }: Bo
     limit: TURNS_MAX,
   })
   if (turns.length === 0) return []
-  const lenders = await readLendersOf(reader, turns)
+  const lenders = await readLenders(reader, turns)
   const texts = new Map(found.map(text => [text.event_id, text]))
   const lent = [...lenders.values()].flatMap(({ input, output }) =>
     [input, output].flatMap(source => texts.get(source?.event_id ?? '') ?? []),

@@ -31,9 +31,23 @@ const OLDEST_SQL = `
   ORDER BY ${OLDEST_FIRST}
   LIMIT {limit:UInt32}`
 
-/** The oldest events, oldest first. */
-export function oldestEvents(reader: Reader, bounds: ConversationBounds, limit: number): Promise<EventRecord[]> {
-  return reader.read<EventRecord>('conversation_oldest', OLDEST_SQL, { ...bounds, limit })
+/** The oldest events of a conversation, oldest first. */
+export interface OldestEvents {
+  readonly records: readonly EventRecord[]
+  /** There are no others: figures of the conversation are those of the records. */
+  readonly whole: boolean
+}
+
+/** At most `limit` of them; none when the conversation has no events. */
+export async function readOldest(
+  reader: Reader,
+  bounds: ConversationBounds | null,
+  limit: number,
+): Promise<OldestEvents> {
+  if (bounds === null) return { records: [], whole: true }
+  const parameters = { ...bounds, limit: limit + 1 }
+  const found = await reader.read<EventRecord>('conversation_oldest', OLDEST_SQL, parameters)
+  return { records: found.slice(0, limit), whole: found.length <= limit }
 }
 
 /** What a span tree needs of an event. */
@@ -82,12 +96,12 @@ const CHILDREN_SQL = `
   WHERE parent_id IN {parents:Array(UUID)}
   GROUP BY parent_id`
 
-/** Number of children by event id; events without children are absent. */
+/** Number of children by event id, for events of a conversation with more than the given ones; events without children are absent. */
 export async function countChildren(
   reader: Reader,
   bounds: ConversationBounds,
   parents: readonly string[],
-): Promise<Map<string, number>> {
+): Promise<ReadonlyMap<string, number>> {
   const rows = await reader.read<{ parent_id: string; children: number }>('conversation_children', CHILDREN_SQL, {
     ...bounds,
     parents,

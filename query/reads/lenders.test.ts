@@ -54,6 +54,42 @@ t.test('in raw logs, their export and the conversation alike', async t => {
   t.equal(file.split(LONG).length - 1, 3)
 })
 
+t.test('a call lends that begins in the hours of its turn or the one next to them', async t => {
+  const shown = async (n: number, lasts: number, calls: readonly string[]): Promise<(string | null)[]> => {
+    const of = { organization, conversation_id: id(n), trace_id: id(n + 500), source: 'otlp' as const }
+    await insertEvents(node.db.store, [
+      storedEvent({ ...of, event_id: id(n), name: 'worker', at: '2026-06-12T10:30:00.000Z', duration_ns: lasts }),
+      ...calls.map((at, i) =>
+        storedEvent({
+          ...{ ...of, kind: 'llm', name: 'chat', output_tokens: 1, parent_id: id(n), event_id: id(n + 1 + i), at },
+          ...{ input: `asked at ${at}`, output: `said at ${at}` },
+        }),
+      ),
+    ])
+    const said = async (path: string, body: object, rows: string) =>
+      (await post(path, body))[rows].find((row: { event_id: string }) => row.event_id === id(n))
+    const logged = await said('raw-logs', { event_id: id(n) }, 'events')
+    const message = await said('conversation-messages', { conversation_id: id(n) }, 'messages')
+    t.strictSame([message.input, message.output], [logged.input, logged.output], 'alike')
+    return [logged.input, logged.output]
+  }
+  const [before, within, hours, month] = [
+    '2026-06-12T09:10:00.000Z',
+    '2026-06-12T10:30:05.000Z',
+    '2026-06-12T14:59:00.000Z',
+    '2026-07-20T10:00:00.000Z',
+  ]
+  const HOUR_NS = 3_600_000_000_000
+  t.strictSame(await shown(4000, 9e9, [before, within]), [`asked at ${before}`, `said at ${within}`], 'clocks apart')
+  t.strictSame(await shown(4100, 9e9, [within, hours]), [`asked at ${within}`, `said at ${within}`], 'long after it')
+  t.strictSame(
+    await shown(4200, 3 * HOUR_NS, [within, hours]),
+    [`asked at ${within}`, `said at ${hours}`],
+    'lasts hours',
+  )
+  t.strictSame(await shown(4300, 2e18, [hours, month]), [`asked at ${hours}`, `said at ${hours}`], 'a broken clock')
+})
+
 t.test('a search finds the turns that show what it looks for, and no others', async t => {
   const found = async (search_query: string, more = {}): Promise<number[]> => {
     const { events } = await post('raw-logs', { search_query, page_size: 50, ...more })

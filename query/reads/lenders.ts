@@ -1,10 +1,10 @@
 // Agent turns that say nothing themselves -> the model calls below them that lend their texts: the first one's input, the last one's
 // output. Turns whose calls came in one batch with them were given texts when they were stored; this is for calls that came before.
+// Calls are looked for in the hours of their turn, which the turn itself tells: nothing has to be asked of the conversation first.
 import { NIL_UUID } from '#proto/ids.ts'
 import type { Reader } from '../reader.ts'
 import { placeSpans } from '../span-tree.ts'
-import type { ConversationBounds } from './conversation-facts.ts'
-import { boundsOf, OF_CONVERSATIONS } from './conversation-facts.ts'
+import { OF_CONVERSATIONS } from './conversation-facts.ts'
 import type { EventRecord } from './events.ts'
 import type { Lenders, Side, TextSource } from './texts.ts'
 
@@ -12,6 +12,11 @@ import type { Lenders, Side, TextSource } from './texts.ts'
 const TRACES_MAX_EVENTS = 20_000
 /** Reads of one page at most. A trace that is larger by itself lends nothing: its last call would not be known. */
 const READS_MAX = 16
+/** Clocks of a turn and of the calls below it are apart by an hour at most: calls lend that begin in the turn's hours, or the one next to them. */
+const APART_HOURS = 1
+/** What a turn that claims to last longer called after that lends nothing. */
+const LASTS_MAX_HOURS = 31 * 24
+const HOUR_MS = 3_600_000
 
 /** An event of a trace. */
 interface TraceRecord extends TextSource {
@@ -39,14 +44,10 @@ const TRACES_SQL = `
  * Lenders by event id, for turns of traces that lack a text and have a model call with one; mostly one query, and none when no turn
  * lacks a text. Calls count as far as parents lead up to the turn within its conversation, unless a tool stands between.
  */
-export async function readLenders(
-  reader: Reader,
-  bounds: ConversationBounds | null,
-  events: readonly EventRecord[],
-): Promise<Map<string, Lenders>> {
+export async function readLenders(reader: Reader, events: readonly EventRecord[]): Promise<Map<string, Lenders>> {
   const silent = events.filter(isSilentTurn)
-  if (silent.length === 0 || bounds === null) return new Map()
-  const rows = await readTraces(reader, bounds, [...new Set(silent.map(event => event.trace_id))])
+  if (silent.length === 0) return new Map()
+  const rows = await readTraces(reader, silent)
   const conversations = Map.groupBy(rows, row => row.conversation_id)
   const ends = new Map([...conversations].flatMap(([id, its]) => endsOf(its).map(([event, end]) => [id + event, end])))
   return new Map(
@@ -54,25 +55,17 @@ export async function readLenders(
   )
 }
 
-/** The same for events of any conversations, whose bounds are looked up when they are needed. */
-export async function readLendersOf(reader: Reader, events: readonly EventRecord[]): Promise<Map<string, Lenders>> {
-  const silent = events.filter(isSilentTurn)
-  if (silent.length === 0) return new Map()
-  const conversations = [...new Set(silent.map(event => event.conversation_id))]
-  return readLenders(reader, await boundsOf(reader, conversations), silent)
-}
-
-/** The events of traces, in order of time within each; none of a trace that is too large, or beyond what one page may read. */
-async function readTraces(
-  reader: Reader,
-  bounds: ConversationBounds,
-  traces: readonly string[],
-): Promise<readonly TraceRecord[]> {
+/** The events of the turns' traces, in order of time within each; none of a trace that is too large, or beyond what one page may read. */
+async function readTraces(reader: Reader, turns: readonly EventRecord[]): Promise<readonly TraceRecord[]> {
+  const bounds = {
+    conversations: [...new Set(turns.map(turn => turn.conversation_id))],
+    hours: [...new Set(turns.flatMap(hoursOf))],
+  }
   const limit = TRACES_MAX_EVENTS + 1
   const found: TraceRecord[] = []
-  const waiting = [traces]
+  const waiting = [[...new Set(turns.map(turn => turn.trace_id))]]
   for (let reads = 0; waiting.length > 0 && reads < READS_MAX; reads++) {
-    const some = waiting.shift() as readonly string[]
+    const some = waiting.shift() as string[]
     const rows = await reader.read<TraceRecord>('turn_texts', TRACES_SQL, { ...bounds, traces: some, limit })
     if (rows.length < limit) for (const row of rows) found.push(row)
     else if (some.length > 1) {
@@ -81,6 +74,15 @@ async function readTraces(
     }
   }
   return found
+}
+
+/** Seconds at which the hours begin in which calls of a turn are looked for. */
+function hoursOf(turn: EventRecord): number[] {
+  const begin = Date.parse(turn.ts) / HOUR_MS
+  const lasts = Math.min(Math.max(Number(turn.duration_ns), 0) / 1e6 / HOUR_MS, LASTS_MAX_HOURS)
+  const first = Math.max(Math.floor(begin) - APART_HOURS, 0)
+  const last = Math.floor(begin + lasts) + APART_HOURS
+  return Array.from({ length: last - first + 1 }, (_, i) => ((first + i) * HOUR_MS) / 1000)
 }
 
 function isSilentTurn(event: EventRecord): boolean {

@@ -1,5 +1,5 @@
 // Keys of one page of raw logs, newest first. `events` is ordered by hour and conversation, not by time, so a page would read the
-// whole window; the counts of the 15-minute buckets say how far back it has to reach instead.
+// whole window; log-reach.ts says how far back it has to look instead.
 import { FOLDED_BY_ONE } from '#store/classes.ts'
 import type { Conditions } from '../filters.ts'
 import { andAll } from '../filters.ts'
@@ -8,30 +8,17 @@ import { afterCursor, sliceParameters, sliceSql } from '../page.ts'
 import type { Reader } from '../reader.ts'
 import type { Window } from '../window.ts'
 import type { EventKey } from './events.ts'
+import { createReach } from './log-reach.ts'
 import { answeredBy, hoursBetween, OURS, sqlTime } from './sql.ts'
 
 /** Windows up to this long are read as they are. */
 const READ_WHOLE_MS = 2 * 3_600_000
-/** How much farther the next attempt reaches when filters left too few rows. */
-const REACH_FACTOR = 16
-
-export const BUCKET_BOUND = `
-  SELECT bucket
-  FROM (
-    SELECT bucket, sum(events) OVER (ORDER BY bucket DESC) AS reached
-    FROM (
-      SELECT toStartOfInterval(ts, INTERVAL 15 MINUTE) AS bucket, sum(sign) AS events
-      FROM events
-      WHERE ${OURS}
-        AND toStartOfInterval(ts, INTERVAL 15 MINUTE) >= toStartOfInterval({from:DateTime64(9, 'UTC')}, INTERVAL 15 MINUTE)
-        AND toStartOfInterval(ts, INTERVAL 15 MINUTE) <= toStartOfInterval({until:DateTime64(9, 'UTC')}, INTERVAL 15 MINUTE)
-      GROUP BY bucket
-      ${answeredBy('metrics_15m')}
-    )
-  )
-  WHERE reached >= {wanted:UInt64}
-  ORDER BY bucket DESC
-  LIMIT 1`
+/** Events that a page with filters looks at first, for each that it shows: as many cost no more than one. */
+const LOOK_EACH = 16
+/** How much farther the next attempt looks when filters left too few rows: as far as these say, and a half more. */
+const FARTHER = { least: 2, most: 16, spare: 1.5 } as const
+/** Up to so many events one thread folds them sooner than several. */
+const FOLDED_ALONE = 20_000
 
 /** A cursor may say any time; hours of the store end where windows do. */
 const untilOf = (slice: Slice): string =>
@@ -61,9 +48,10 @@ export async function readLogKeys(
   options: { window: Window; conditions: Conditions; conversation: string | undefined; slice: Slice; nowMs: number },
 ): Promise<EventKey[]> {
   const { window, conditions, conversation, slice } = options
+  const filtered = conditions.sql.length > 0
   const sql = pageSql(conditions, conversation !== undefined, slice)
   const { from, to } = window.parameters
-  const page = (lower: string): Promise<EventKey[]> =>
+  const page = (lower: string, events = Number.POSITIVE_INFINITY): Promise<EventKey[]> =>
     reader.read<EventKey>(
       'log_keys',
       sql,
@@ -75,7 +63,7 @@ export async function readLogKeys(
         ...(conversation === undefined ? {} : { conversation }),
       },
       // Without filters about as many rows are read as are wanted.
-      conditions.sql.length === 0 ? FOLDED_BY_ONE : {},
+      !filtered || events <= FOLDED_ALONE ? FOLDED_BY_ONE : {},
     )
   if (conversation !== undefined) {
     const bounds = await reader.read<{ first: string }>('conversation_bounds', CONVERSATION_BOUNDS, { conversation })
@@ -84,13 +72,18 @@ export async function readLogKeys(
     return page(first > from ? first : from)
   }
   if (Math.min(options.nowMs, window.toMs) - window.fromMs <= READ_WHOLE_MS) return page(from)
-  const until = slice.after === undefined ? to : sqlTime(slice.after.at)
-  for (let wanted = slice.offset + slice.limit; ; wanted *= REACH_FACTOR) {
-    const bound = await reader.read<{ bucket: string }>('log_reach', BUCKET_BOUND, { from, until, wanted })
-    const bucket = bound[0] && sqlTime(bound[0].bucket)
-    // Fewer events in the window than wanted: it is read to its end. The first bucket may begin before the window.
-    if (bucket === undefined || bucket <= from) return page(from)
-    const keys = await page(bucket)
-    if (keys.length === slice.limit) return keys
+  const reach = createReach(reader, { window, slice, nowMs: options.nowMs })
+  const all = slice.offset + slice.limit
+  for (let events = all * (filtered ? LOOK_EACH : 1), looked = ''; ; ) {
+    const lower = await reach(events)
+    if (lower === undefined) return page(from)
+    let farther: number = FARTHER.most
+    if (lower !== looked) {
+      const keys = await page(lower, events)
+      if (keys.length === slice.limit) return keys
+      if (keys.length > 0) farther = (FARTHER.spare * all) / (slice.offset + keys.length)
+      looked = lower
+    }
+    events = Math.ceil(events * Math.min(Math.max(farther, FARTHER.least), FARTHER.most))
   }
 }

@@ -297,16 +297,28 @@ t.test('a long conversation is cut and says so', async t => {
       organization: a.organization,
       conversation_id: LONG,
       event_id: id(10_000 + i),
-      parent_id: id(10_000),
+      parent_id: id(10_000 + (i % 3)),
+      session_id: 'sent',
+      // The store's largest name is that of the last event, which is cut off; UTF-16 has another order than bytes.
+      user_id: i === MESSAGES_MAX ? '😀' : i % 2 === 0 ? '\uff5e' : 'u',
       at: new Date(NOW_MS - 3_600_000 + i).toISOString(),
     }),
   )
   await insertEvents(db.store, events)
-  const { messages, truncated } = (await post('conversation-messages', { conversation_id: LONG })).body
-  t.equal(messages.length, MESSAGES_MAX)
-  t.equal(truncated, true)
-  t.equal(messages[0].children_count, MESSAGES_MAX + 1, 'children are counted beyond the cut')
+  const { body } = await post('conversation-messages', { conversation_id: LONG })
+  t.match(body, {
+    truncated: true,
+    user_id: '😀',
+    original_conversation_id: 'sent',
+    last_active: events.at(-1)?.event.ts.replace(' ', 'T'),
+  })
+  t.equal(body.messages.length, MESSAGES_MAX)
+  const children = body.messages.map((message: { children_count: number }) => message.children_count)
+  t.strictSame(children.slice(0, 4), [334, 334, 333, 0], 'children are counted beyond the cut')
   const spans = await post('conversation-spans', { conversation_id: LONG })
   t.equal(spans.body.spans.length, MESSAGES_MAX + 1)
   t.equal(spans.body.truncated, false)
+  // The detail has all of its rows before it, where the messages alone ask the store for what is beyond the cut.
+  const detail = await post('conversation-detail', { conversation_id: LONG })
+  t.strictSame(detail.body, { messages: body, spans: spans.body })
 })

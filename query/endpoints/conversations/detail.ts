@@ -1,11 +1,12 @@
 // POST /dashboard/api/conversation-detail: messages and spans of a conversation in one call.
-import { ConversationDetailResponse, ConversationMessagesRequest } from '#proto/dashboard/conversations.ts'
+import { ConversationDetailResponse, ConversationMessagesRequest, SPANS_MAX } from '#proto/dashboard/conversations.ts'
 import type { Call } from '../../endpoint.ts'
 import { endpoint } from '../../endpoint.ts'
 import { createMissing } from '../../missing.ts'
+import { readOldest } from '../../reads/conversation-events.ts'
 import { findConversation } from './find.ts'
 import { readConversation } from './messages.ts'
-import { readSpans } from './spans.ts'
+import { spansOf } from './spans.ts'
 
 export const conversationDetail = endpoint({
   method: 'POST',
@@ -16,9 +17,16 @@ export const conversationDetail = endpoint({
   response: ConversationDetailResponse,
   work: async (call, request) => {
     const conversation = await findConversation(call.reader, request.conversation_id)
+    const oldest = readOldest(call.reader, conversation.bounds, SPANS_MAX)
     const [messages, spans] = await Promise.all([
-      half(call, readConversation(call.reader, conversation)),
-      half(call, readSpans(call.reader, conversation)),
+      half(
+        call,
+        oldest.then(found => readConversation(call.reader, conversation, found)),
+      ),
+      half(
+        call,
+        oldest.then(found => spansOf(conversation, found)),
+      ),
     ])
     return { messages, spans }
   },

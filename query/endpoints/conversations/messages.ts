@@ -10,10 +10,12 @@ import type { MessageRow } from '#proto/dashboard/shared.ts'
 import { eventHead, isoTime, NO_TEXTS, originalIdOf, previewOf } from '../../answers.ts'
 import { endpoint } from '../../endpoint.ts'
 import type { Reader } from '../../reader.ts'
-import { countChildren, oldestEvents } from '../../reads/conversation-events.ts'
+import type { OldestEvents } from '../../reads/conversation-events.ts'
+import { countChildren, readOldest } from '../../reads/conversation-events.ts'
 import type { ConversationFacts } from '../../reads/conversation-facts.ts'
 import { readFacts } from '../../reads/conversation-facts.ts'
 import { costOfEvent } from '../../reads/costs.ts'
+import type { EventRecord } from '../../reads/events.ts'
 import { readLenders } from '../../reads/lenders.ts'
 import { readTexts } from '../../reads/texts.ts'
 import { parentsFirst } from '../../span-tree.ts'
@@ -27,19 +29,22 @@ export const conversationMessages = endpoint({
   about: 'The events of a conversation, oldest first, with previews of input and output.',
   request: ConversationMessagesRequest,
   response: ConversationMessagesResponse,
-  work: async ({ reader }, request) =>
-    readConversation(reader, await findConversation(reader, request.conversation_id)),
+  work: async ({ reader }, request) => {
+    const conversation = await findConversation(reader, request.conversation_id)
+    return readConversation(reader, conversation, await readOldest(reader, conversation.bounds, MESSAGES_MAX))
+  },
 })
 
-/** The body of the endpoint. */
+/** The body of the endpoint, from its oldest events: as many as are shown, or more. What they tell is not asked for. */
 export async function readConversation(
   reader: Reader,
   conversation: FoundConversation,
+  oldest: OldestEvents,
 ): Promise<Static<typeof ConversationMessagesResponse>> {
-  const { id, session, bounds } = conversation
-  const [facts, { messages, truncated }] = await Promise.all([
-    readFacts(reader, bounds).then(found => found.get(id)),
-    readMessages(reader, conversation),
+  const { id, session } = conversation
+  const [facts, messages] = await Promise.all([
+    factsOf(reader, conversation, oldest),
+    readMessages(reader, conversation, oldest),
   ])
   return {
     conversation_id: id,
@@ -49,15 +54,36 @@ export async function readConversation(
     metadata: session?.metadata ?? {},
     ...times(conversation, facts),
     messages,
-    truncated,
+    truncated: !oldest.whole || oldest.records.length > MESSAGES_MAX,
   }
 }
 
+type Facts = Pick<ConversationFacts, 'conversation_id' | 'session_id' | 'user_id' | 'first' | 'last'>
+
+async function factsOf(
+  reader: Reader,
+  { id, bounds }: FoundConversation,
+  { records, whole }: OldestEvents,
+): Promise<Facts | undefined> {
+  if (!whole) return (await readFacts(reader, bounds)).get(id)
+  const [first, last] = [records[0], records.at(-1)]
+  if (first === undefined || last === undefined) return undefined
+  return {
+    conversation_id: id,
+    session_id: largest(records.map(record => record.session_id)),
+    user_id: largest(records.map(record => record.user_id)),
+    first: first.ts,
+    last: last.ts,
+  }
+}
+
+/** In the order of the store, which is that of bytes. */
+function largest(texts: readonly string[]): string {
+  return [...new Set(texts)].reduce((a, b) => (Buffer.compare(Buffer.from(a), Buffer.from(b)) < 0 ? b : a), '')
+}
+
 /** From first to last event; a conversation without events is as long as its capture says: an instant. */
-function times(
-  { session }: FoundConversation,
-  facts: ConversationFacts | undefined,
-): { started_at: string; last_active: string } {
+function times({ session }: FoundConversation, facts: Facts | undefined): { started_at: string; last_active: string } {
   const captured = session?.started_at ?? ''
   return { started_at: isoTime(facts?.first ?? captured), last_active: isoTime(facts?.last ?? captured) }
 }
@@ -65,18 +91,23 @@ function times(
 async function readMessages(
   reader: Reader,
   { session, bounds }: FoundConversation,
-): Promise<{ messages: MessageRow[]; truncated: boolean }> {
-  if (bounds === null) return { messages: [], truncated: false }
-  const found = await oldestEvents(reader, bounds, MESSAGES_MAX + 1)
-  const records = parentsFirst(found.slice(0, MESSAGES_MAX))
-  const ids = records.map(record => record.event_id)
+  oldest: OldestEvents,
+): Promise<MessageRow[]> {
+  if (bounds === null) return []
+  const records = parentsFirst(oldest.records.slice(0, MESSAGES_MAX))
   const [[texts, lenders], children] = await Promise.all([
-    readLenders(reader, bounds, records).then(
+    readLenders(reader, records).then(
       async lenders => [await readTexts(reader, records, IO_PREVIEW_MAX_BYTES, lenders), lenders] as const,
     ),
-    countChildren(reader, bounds, ids),
+    oldest.whole
+      ? childrenOf(oldest.records)
+      : countChildren(
+          reader,
+          bounds,
+          records.map(record => record.event_id),
+        ),
   ])
-  const messages = records.map(record => {
+  return records.map(record => {
     const { session_id: _session, ...head } = eventHead(record, session)
     return {
       ...head,
@@ -88,5 +119,10 @@ async function readMessages(
       cost_metadata: costOfEvent(record),
     }
   })
-  return { messages, truncated: found.length > MESSAGES_MAX }
+}
+
+function childrenOf(records: readonly EventRecord[]): ReadonlyMap<string, number> {
+  const children = new Map<string, number>()
+  for (const { parent_id } of records) children.set(parent_id, (children.get(parent_id) ?? 0) + 1)
+  return children
 }

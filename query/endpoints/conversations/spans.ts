@@ -14,8 +14,8 @@ import { Present } from '#proto/rows.ts'
 import { isoTime } from '../../answers.ts'
 import { endpoint } from '../../endpoint.ts'
 import type { Reader } from '../../reader.ts'
-import type { SpanRecord } from '../../reads/conversation-events.ts'
-import { oldestEvents, oldestSpans } from '../../reads/conversation-events.ts'
+import type { OldestEvents, SpanRecord } from '../../reads/conversation-events.ts'
+import { oldestSpans, readOldest } from '../../reads/conversation-events.ts'
 import type { EventRecord } from '../../reads/events.ts'
 import type { Placed, TreeNode } from '../../span-tree.ts'
 import { around, placeSpans } from '../../span-tree.ts'
@@ -32,21 +32,19 @@ export const conversationSpans = endpoint({
   work: async ({ reader }, request): Promise<Static<typeof ConversationSpansResponse>> => {
     const conversation = await findConversation(reader, request.conversation_id)
     const event = request.event_id?.toLowerCase()
-    return request.format === 'columns'
-      ? readColumns(reader, conversation, event)
-      : readSpans(reader, conversation, event)
+    if (request.format === 'columns') return readColumns(reader, conversation, event)
+    return spansOf(conversation, await readOldest(reader, conversation.bounds, SPANS_MAX), event)
   },
 })
 
-/** The spans as rows; `event` narrows them to its line. */
-export async function readSpans(reader: Reader, { id, bounds }: FoundConversation, event?: string): Promise<SpanRows> {
-  const found = bounds === null ? [] : await oldestEvents(reader, bounds, SPANS_MAX + 1)
-  const placed = place(found.slice(0, SPANS_MAX), event)
+/** The spans as rows, of the oldest SPANS_MAX events; `event` narrows them to its line. */
+export function spansOf({ id }: FoundConversation, { records, whole }: OldestEvents, event?: string): SpanRows {
+  const placed = place(records, event)
   return {
     conversation_id: id,
     root_ids: placed.filter(({ parent }) => parent === null).map(({ node }) => spanIdOf(node)),
     spans: placed.map(spanRow),
-    truncated: found.length > SPANS_MAX,
+    truncated: !whole,
   }
 }
 

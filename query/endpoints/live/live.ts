@@ -16,8 +16,8 @@ import { allOf, andAll, eventConditions, NOTHING } from '../../filters.ts'
 import type { Parameters } from '../../reader.ts'
 import type { EventRecord } from '../../reads/events.ts'
 import { EVENT_COLUMNS } from '../../reads/events.ts'
-import { readLendersOf } from '../../reads/lenders.ts'
-import { readSessions } from '../../reads/sessions.ts'
+import { readLenders } from '../../reads/lenders.ts'
+import { readUsersOf } from '../../reads/sessions.ts'
 import { OURS } from '../../reads/sql.ts'
 import { frame, framed, heartbeat } from '../../sse.ts'
 import { successCondition } from '../raw-logs/filters.ts'
@@ -80,14 +80,11 @@ async function* step(
 ): AsyncGenerator<string> {
   const found = await readRanges(call, ranges, conditions)
   const records = found.slice(0, LIVE_EVENTS_MAX).reverse()
-  const [sessions, lenders] = await Promise.all([
-    readSessions(call.reader, [...new Set(records.map(record => record.conversation_id))]),
-    readLendersOf(call.reader, records),
-  ])
+  const [users, lenders] = await Promise.all([readUsersOf(call.reader, records), readLenders(call.reader, records)])
   if (found.length > LIVE_EVENTS_MAX) yield frame({ type: 'skipped' })
   for (const [i, record] of records.entries()) {
     const preview = previewOf(record, lenders.get(record.event_id))
-    const event = { ...eventHead(record, sessions.get(record.conversation_id)), preview }
+    const event = { ...eventHead(record, users.get(record.conversation_id)), preview }
     yield frame({ type: 'event', event }, i === records.length - 1 ? id : undefined)
   }
 }

@@ -4,7 +4,7 @@ import { ParleyError } from '#proto/errors.ts'
 import { sessionIdOf } from '../../answers.ts'
 import { endpoint } from '../../endpoint.ts'
 import { findEvent, readEvents } from '../../reads/events.ts'
-import { readLendersOf } from '../../reads/lenders.ts'
+import { readLenders } from '../../reads/lenders.ts'
 import { readTexts } from '../../reads/texts.ts'
 
 export const eventIo = endpoint({
@@ -18,7 +18,7 @@ export const eventIo = endpoint({
     const key = await findEvent(reader, request.event_id)
     const [event] = key === undefined ? [] : await readEvents(reader, [key])
     if (event === undefined) throw new ParleyError('QRY_NOT_FOUND', 'no such event', { field: 'event_id' })
-    const lenders = await readLendersOf(reader, [event])
+    const lenders = await readLenders(reader, [event])
     const texts = await readTexts(reader, [event], Number.POSITIVE_INFINITY, lenders)
     const { input, output } = texts.get(event.event_id) ?? {}
     const { input: from = event, output: to = event } = lenders.get(event.event_id) ?? {}

@@ -11,11 +11,11 @@ import { boundsOf } from '../../reads/conversation-facts.ts'
 import type { EventKey, EventRecord } from '../../reads/events.ts'
 import { findEvent, positionOf, readEvents } from '../../reads/events.ts'
 import { findBySentId, findTrace, uuidOf } from '../../reads/ids.ts'
-import { readLendersOf } from '../../reads/lenders.ts'
+import { readLenders } from '../../reads/lenders.ts'
 import { readLogKeys } from '../../reads/log-keys.ts'
 import { readFoundKeys, searchFor } from '../../reads/search.ts'
-import type { SessionState } from '../../reads/sessions.ts'
-import { readSessions } from '../../reads/sessions.ts'
+import type { SessionUser } from '../../reads/sessions.ts'
+import { readUsersOf } from '../../reads/sessions.ts'
 import { OURS, sqlTime } from '../../reads/sql.ts'
 import type { Lenders, Texts } from '../../reads/texts.ts'
 import { readTexts } from '../../reads/texts.ts'
@@ -49,14 +49,14 @@ export interface LogRow {
 /** The events of some keys, in their order. */
 export async function readRows({ reader }: Call, keys: readonly EventKey[], excludeIo: boolean): Promise<LogRow[]> {
   const records = await readEvents(reader, keys)
-  const [sessions, [lenders, found]] = await Promise.all([
-    readSessions(reader, [...new Set(records.map(record => record.conversation_id))]),
-    readLendersOf(reader, records).then(
+  const [users, [lenders, found]] = await Promise.all([
+    readUsersOf(reader, records),
+    readLenders(reader, records).then(
       async lenders =>
         [lenders, excludeIo ? undefined : await readTexts(reader, records, IO_PREVIEW_MAX_BYTES, lenders)] as const,
     ),
   ])
-  return rowsOf(records, sessions, lenders, found)
+  return rowsOf(records, users, lenders, found)
 }
 
 /** The same a part at a time, so that the texts of a part take at most about `maxBytes`. */
@@ -67,10 +67,7 @@ export async function* readRowsInParts(
   maxBytes: number,
 ): AsyncGenerator<LogRow[]> {
   const records = await readEvents(reader, keys)
-  const [sessions, lenders] = await Promise.all([
-    readSessions(reader, [...new Set(records.map(record => record.conversation_id))]),
-    readLendersOf(reader, records),
-  ])
+  const [users, lenders] = await Promise.all([readUsersOf(reader, records), readLenders(reader, records)])
   const bytesOf = (record: EventRecord): number => {
     const { input = record, output = record }: Lenders = lenders.get(record.event_id) ?? {}
     return Math.min(input.input_bytes, IO_PREVIEW_MAX_BYTES) + Math.min(output.output_bytes, IO_PREVIEW_MAX_BYTES)
@@ -82,20 +79,20 @@ export async function* readRowsInParts(
     }
     const part = records.slice(from, to)
     const texts = excludeIo ? undefined : await readTexts(reader, part, IO_PREVIEW_MAX_BYTES, lenders)
-    yield rowsOf(part, sessions, lenders, texts)
+    yield rowsOf(part, users, lenders, texts)
     from = to
   }
 }
 
 function rowsOf(
   records: readonly EventRecord[],
-  sessions: ReadonlyMap<string, SessionState>,
+  users: ReadonlyMap<string, SessionUser>,
   lenders: ReadonlyMap<string, Lenders>,
   found: ReadonlyMap<string, Texts> | undefined,
 ): LogRow[] {
   return records.map(record => {
     const texts = found?.get(record.event_id) ?? NO_TEXTS
-    const head = eventHead(record, sessions.get(record.conversation_id))
+    const head = eventHead(record, users.get(record.conversation_id))
     return { row: { ...head, ...texts, preview: previewOf(record, lenders.get(record.event_id)) }, record, texts }
   })
 }

@@ -58,6 +58,8 @@ t.test('cursors walk the same pages, whatever the tie', async t => {
   t.equal(last.body.next_cursor, null)
   const wrong = await post('raw-logs', { cursor: 'WyJhIl0' })
   t.match(wrong, { status: 400, body: { field: 'cursor' } })
+  const noDay = Buffer.from(JSON.stringify(['2026-13-45T00:00:00.000Z', id(1)])).toString('base64url')
+  t.match(await post('raw-logs', { cursor: noDay }), { status: 400, body: { field: 'cursor' } })
 })
 
 t.test('from and to fix the window; from belongs to it, to does not', async t => {

@@ -84,12 +84,8 @@ function conversationRow(
   }
 }
 
-async function readAllTexts(
-  reader: Reader,
-  bounds: ConversationBounds,
-  records: readonly EventRecord[],
-): Promise<Map<string, Texts>> {
-  const lenders = await readLenders(reader, bounds, records)
+async function readAllTexts(reader: Reader, records: readonly EventRecord[]): Promise<Map<string, Texts>> {
+  const lenders = await readLenders(reader, records)
   return readTexts(reader, records, CONVERSATION_IO_MAX_BYTES, lenders)
 }
 
@@ -102,7 +98,7 @@ async function readNewest(
   orElse: Missing['orElse'],
 ): Promise<Map<string, ConversationEvent[]>> {
   const records = await newestEvents(reader, bounds, CONVERSATION_EVENTS)
-  const texts = excludeIo ? undefined : await orElse(readAllTexts(reader, bounds, records), new Map())
+  const texts = excludeIo ? undefined : await orElse(readAllTexts(reader, records), new Map())
   const byConversation = new Map<string, ConversationEvent[]>()
   for (const record of records) {
     const events = byConversation.get(record.conversation_id) ?? []
