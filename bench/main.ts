@@ -130,7 +130,7 @@ const cases: Readonly<Record<string, { about: string; run: (args: readonly strin
   },
   texts: {
     about:
-      'bytes on disk beside OTLP JSON, and of conversations whose every call repeats the history; --events (300000), --conversations (200), --turns (50), --only <pattern>, --forms',
+      'bytes on disk beside OTLP JSON, and of conversations whose every call repeats the history; --events (300000), --conversations (200), --turns (50), and of conversations as five instrumentations write them; --spans (100000), --tools (4), --only <pattern>, --forms',
     run: texts,
   },
   'two-receivers': {

@@ -3,11 +3,6 @@
 import { loadavg } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { encodeRange, parseRange } from '#processors/block.ts'
-import { createEncoder, type EncodedBlock } from '#processors/encoder.ts'
-import { insertBody } from '#processors/insert.ts'
-import { plainReadings } from '#processors/readings.ts'
-import { parsers } from '#processors/registry.ts'
 import { createStore, type Store } from '#store/client.ts'
 import { freshDatabase, startClickHouse } from '#test/rig.ts'
 import { cpuSeconds } from '../process.ts'
@@ -16,10 +11,12 @@ import { ORGANIZATION } from '../query/machine.ts'
 import { eventsSql, type World } from '../query/world.ts'
 import { table } from '../stats.ts'
 import { withTeardown } from '../teardown.ts'
-import { type Chats, type Minute, minutesOf } from '../texts/chat.ts'
+import { arrive, type Engine } from '../texts/arrive.ts'
+import { type Chats, minutesOf } from '../texts/chat.ts'
 import { diskOf, inMiB, largest, mergeAll } from '../texts/disk.ts'
+import { measureFrameworks } from '../texts/frameworks/measure.ts'
 import { exportedBytesSql } from '../texts/otlp-json.ts'
-import { compareForms, MINUTE, PLACES } from '../texts/variants.ts'
+import { compareForms, PLACES } from '../texts/variants.ts'
 
 const SETTLE_S = 120
 /** So many times in a row no merge was seen. */
@@ -32,15 +29,11 @@ const SHORT = [200, 500] as const
 const LONG = [200, 2_000] as const
 const HUGE = [2_000, 12_000] as const
 
-interface Engine {
-  readonly url: string
-  readonly cpu: () => Promise<number>
-}
-
-/** Runs the case and prints its tables. Options: --events (300000), --conversations (200), --turns (50), --only <pattern>, --forms. */
+/** Runs the case and prints its tables. Options: --events (300000), --conversations (200), --turns (50), --spans (100000), --tools (4), --only <pattern>, --forms. */
 export async function texts(args: readonly string[]): Promise<void> {
   const text = { type: 'string' } as const
-  const options = { events: text, conversations: text, turns: text, only: text, forms: { type: 'boolean' } } as const
+  const numbers = { events: text, conversations: text, turns: text, spans: text, tools: text } as const
+  const options = { ...numbers, only: text, forms: { type: 'boolean' } } as const
   const { values } = parseArgs({ args: [...args], options })
   const [conversations, turns] = [Number(values.conversations ?? 200), Number(values.turns ?? 50)]
   const only = new RegExp(values.only ?? '')
@@ -53,6 +46,9 @@ export async function texts(args: readonly string[]): Promise<void> {
     const clickhouse = await startClickHouse(t, {})
     const engine = { url: clickhouse.url, cpu: () => cpuSeconds(clickhouse.pid()) }
     if (only.test('realistic')) await measureWorld(engine, Number(values.events ?? 300_000))
+    const inStore = <T>(work: (store: Store) => Promise<T>): Promise<T> => inDatabase(engine, work)
+    const frameworks = { spans: Number(values.spans ?? 100_000), tools: Number(values.tools ?? 4) }
+    await measureFrameworks(engine, inStore, name => only.test(`frameworks, ${name}`), frameworks)
     const lines: string[][] = []
     for (const chats of sets.filter(chats => only.test(nameOf(chats)))) {
       const line = await measureChats(engine, chats, values.forms === true)
@@ -164,36 +160,4 @@ async function measureChats(engine: Engine, chats: Chats, forms: boolean): Promi
     ...[unmerged, arrived, merged].flatMap(({ bytes }) => [inMiB(bytes), times(bytes)]),
     ...[ms(sum.worker), ms(sum.insert), ms(merge)],
   ]
-}
-
-/** Stores what arrived in a minute as a processor does: one insert a table. */
-async function arrive(
-  engine: Engine,
-  store: Store,
-  { bytes, ends }: Minute,
-  number: number,
-): Promise<{ worker: number; insert: number }> {
-  const began = process.threadCpuUsage()
-  const blocks = blocksOf(bytes, ends, number)
-  const { user, system } = process.threadCpuUsage(began)
-  const before = await engine.cpu()
-  for (const { table: of, body } of blocks) {
-    const token = `${number}.${of}`
-    const outcome = await insertBody(store, { table: of, token, body, signal: AbortSignal.timeout(600_000) })
-    if (outcome.is !== 'inserted') throw new Error(`insert ${outcome.is}`, { cause: outcome.error })
-  }
-  return { worker: (user + system) / 1e6, insert: (await engine.cpu()) - before }
-}
-
-function blocksOf(bytes: Uint8Array, ends: Float64Array, number: number): EncodedBlock[] {
-  const input = {
-    ...{ bytes, ends, sequences: ends.map((_, i) => number * MINUTE + i), partition: 0, generation: 1, classes: {} },
-    ...{ reading: plainReadings.now(), dead: [], scope: {} },
-  }
-  return encodeRange(
-    parseRange(input, parsers, () => {}),
-    input,
-    [],
-    createEncoder(),
-  )
 }

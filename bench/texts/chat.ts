@@ -5,6 +5,7 @@ import { uuidBytes } from '#proto/ids.ts'
 import { jsonBytes, request, span } from '#proto/otlp/fixture.ts'
 import { createRandom, type Random } from '#proto/scan/fuzz/random.ts'
 import { WORDS } from '../query/words.ts'
+import type { Arrival } from './arrive.ts'
 
 /** What a set of conversations is like. */
 export interface Chats {
@@ -32,10 +33,7 @@ interface Chat {
 }
 
 /** What arrives in one minute. */
-export interface Minute {
-  /** Envelopes, one after the other, and where each ends. */
-  readonly bytes: Uint8Array
-  readonly ends: Float64Array
+export interface Minute extends Arrival {
   readonly calls: number
   /** Bytes of everything that the calls said, histories repeated, and of the requests around it. */
   readonly naiveBytes: number

@@ -1,5 +1,6 @@
 // A store -> what lies on its disk: by table, by column, and what the engine worked for it.
 import type { Store } from '#store/client.ts'
+import { buildProjections, strandedParts } from '#store/projections.ts'
 import { table } from '../stats.ts'
 
 const MiB = 1024 * 1024
@@ -18,8 +19,16 @@ export async function diskOf(store: Store): Promise<Disk> {
   return { bytes: Number(row?.bytes), parts: Number(row?.parts) }
 }
 
-/** A table of what takes most: columns, projections and indexes. */
-export async function largest(store: Store, limit = 14): Promise<string> {
+/** What takes bytes: a column, a projection or an index. */
+export interface Taken {
+  readonly name: string
+  /** Before compression. */
+  readonly plain: number
+  readonly bytes: number
+}
+
+/** What takes most: columns, projections and indexes. */
+export async function largestOf(store: Store, limit: number): Promise<Taken[]> {
   const rows = await store.read<{ name: string; plain: string; bytes: string }>(
     `SELECT name, sum(u) AS plain, sum(c) AS bytes FROM (
        SELECT concat(table, '.', column) AS name, column_data_uncompressed_bytes AS u, column_data_compressed_bytes + column_marks_bytes AS c
@@ -30,10 +39,23 @@ export async function largest(store: Store, limit = 14): Promise<string> {
        FROM system.data_skipping_indices WHERE database = currentDatabase())
      GROUP BY name HAVING bytes > 0 ORDER BY bytes DESC LIMIT ${limit}`,
   )
+  return rows.map(({ name, plain, bytes }) => ({ name, plain: Number(plain), bytes: Number(bytes) }))
+}
+
+/** A table of what takes most, in MiB. */
+export async function largest(store: Store, limit = 14): Promise<string> {
   return table(
     ['', 'MiB before compression', 'MiB on disk'],
-    rows.map(({ name, plain, bytes }) => [name, inMiB(Number(plain)), inMiB(Number(bytes))]),
+    (await largestOf(store, limit)).map(({ name, plain, bytes }) => [name, inMiB(plain), inMiB(bytes)]),
   )
+}
+
+/** Bytes of each table. */
+export async function tablesOf(store: Store): Promise<ReadonlyMap<string, number>> {
+  const rows = await store.read<{ table: string; bytes: string }>(
+    'SELECT table, sum(bytes_on_disk) AS bytes FROM system.parts WHERE active AND database = currentDatabase() GROUP BY table',
+  )
+  return new Map(rows.map(row => [row.table, Number(row.bytes)]))
 }
 
 /** Bytes as MiB. */
@@ -47,7 +69,8 @@ export async function filled(store: Store): Promise<string[]> {
   return rows.map(row => row.table)
 }
 
-/** Merges every table into one part for each of its partitions. */
+/** Merges every table into one part for each of its partitions. Parts that no merge has built projections for are not merged with others. */
 export async function mergeAll(store: Store): Promise<void> {
+  for (const { table: of, partitionId } of await strandedParts(store, 0)) await buildProjections(store, of, partitionId)
   for (const name of await filled(store)) await store.command(`OPTIMIZE TABLE ${name} FINAL`)
 }

@@ -2,12 +2,11 @@
 // inserted minute by minute without a merge, then merged.
 import type { Store } from '#store/client.ts'
 import { median, table } from '../stats.ts'
+import { ARRIVAL } from './arrive.ts'
 import { inMiB } from './disk.ts'
 
 const MAP = 'Map(LowCardinality(String), String)'
 const KiB = 1024
-/** Positions that a minute has. */
-export const MINUTE = 1_000
 
 /** Where the histories of a surface stand. */
 export interface Place {
@@ -61,7 +60,7 @@ interface Cost {
 export async function compareForms(store: Store, place: Place, cpu: Cpu): Promise<void> {
   // By minute, so that the copies of one read nothing else.
   await store.command(
-    `CREATE TABLE source ENGINE = MergeTree ORDER BY minute AS SELECT intDiv(origin_sequence, ${MINUTE}) AS minute, * FROM ${place.table}`,
+    `CREATE TABLE source ENGINE = MergeTree ORDER BY minute AS SELECT intDiv(origin_sequence, ${ARRIVAL}) AS minute, * FROM ${place.table}`,
   )
   const costs: Cost[] = []
   for (const variant of variants) costs.push(await copied(store, place, variant, cpu))
