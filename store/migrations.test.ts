@@ -158,6 +158,26 @@ t.test('words whose lists were written before and after they were packed are fou
   t.strictSame(await found(), [2000, 2000, 1, 0])
 })
 
+t.test('what every call of a model repeats in its metadata is compressed across many calls', async t => {
+  const { store } = await freshDatabase(t, url)
+  // A history of 16 KiB that nothing but its repetition makes smaller, and so many calls that their part is a wide one.
+  const [calls, historyBytes] = [1_024, 16_384]
+  await store.command(`
+    INSERT INTO events (organization, conversation_id, event_id, ts, metadata, sign)
+    SELECT toUUID('00000000-0000-4000-8000-000000000001'), toUUID('00000000-0000-4000-8000-000000000002'), generateUUIDv4(number),
+      toDateTime64('2026-06-15 12:00:00', 9, 'UTC') + number,
+      map('gen_ai.input.messages', concat((SELECT hex(randomString(${historyBytes / 2}))), ' and then ', toString(number))), 1
+    FROM numbers(${calls})`)
+  await store.command('OPTIMIZE TABLE events FINAL')
+  const [size] = await store.read<{ plain: string; bytes: string }>(
+    `SELECT sum(column_data_uncompressed_bytes) AS plain, sum(column_data_compressed_bytes) AS bytes FROM system.parts_columns
+     WHERE database = currentDatabase() AND table = 'events' AND column = 'metadata' AND active`,
+  )
+  t.ok(Number(size?.plain) > calls * historyBytes, `${size?.plain} bytes before compression`)
+  // Every block holds the history anew: in blocks of 128 KiB it was a fifteenth.
+  t.ok(Number(size?.bytes) * 40 < Number(size?.plain), `${size?.bytes} of ${size?.plain} bytes`)
+})
+
 t.test('a second migration applies nothing, and an edited one stops the start', async t => {
   t.strictSame(await migrate({ url, database, application: 'test' }), [])
   await store.command(

@@ -1,6 +1,7 @@
 // A store -> what lies on its disk: by table, by column, and what the engine worked for it.
 import type { Store } from '#store/client.ts'
-import { buildProjections, strandedParts } from '#store/projections.ts'
+import { buildProjections } from '#store/projections.ts'
+import { TABLES } from '#store/verify/projections.ts'
 import { table } from '../stats.ts'
 
 const MiB = 1024 * 1024
@@ -69,8 +70,8 @@ export async function filled(store: Store): Promise<string[]> {
   return rows.map(row => row.table)
 }
 
-/** Merges every table into one part for each of its partitions. Parts that no merge has built projections for are not merged with others. */
+/** Merges every table into one part for each of its partitions. Only parts that have the same projections are merged with each other. */
 export async function mergeAll(store: Store): Promise<void> {
-  for (const { table: of, partitionId } of await strandedParts(store, 0)) await buildProjections(store, of, partitionId)
+  for (const name of TABLES) await buildProjections(store, name)
   for (const name of await filled(store)) await store.command(`OPTIMIZE TABLE ${name} FINAL`)
 }
