@@ -63,13 +63,17 @@ t.test('pages go on where the one before ended, and an entry that was stored twi
     ...{ id: id(i), at: new Date(Date.UTC(2026, 0, 1, 0, 0, Math.floor(i / 40))).toISOString() },
   }))
   const clickhouse_settings = { async_insert: 0, date_time_input_format: 'best_effort' } as const
-  for (const values of [entries, entries.slice(0, 50)]) {
+  const full = Array.from({ length: 100 }, (_, i) => ({ ...entries[0], id: id(1000 + i), action: 'full' }))
+  for (const values of [entries, entries.slice(0, 50), full]) {
     await node.db.store.client.insert({ table: 'audit', format: 'JSONEachRow', values, clickhouse_settings })
   }
   const first = (await ask('GET', `${PATH}?action=paged`, as(b.bearer))).body
   t.equal(first.entries.length, 100)
   const second = (await ask('GET', `${PATH}?action=paged&cursor=${first.next_cursor}`, as(b.bearer))).body
   t.equal(second.next_cursor, null)
+  const exactly = (await ask('GET', `${PATH}?action=full`, as(b.bearer))).body
+  t.equal(exactly.entries.length, 100)
+  t.equal(exactly.next_cursor, null, 'a full page that nothing follows is the last')
   const targets = [...first.entries, ...second.entries].map((entry: { target: string }) => Number(entry.target))
   t.strictSame(
     targets,

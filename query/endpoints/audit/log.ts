@@ -59,11 +59,12 @@ export const auditList = endpoint({
   request: Request,
   response: AuditPage,
   work: async (call, request) => {
-    const rows = await readEntries(call, request, PAGE)
+    const rows = await readEntries(call, request, PAGE + 1)
+    const entries = rows.slice(0, PAGE)
     const nameOf = namesIn(call)
     return {
-      entries: rows.map(row => ({ ...row, actor_name: nameOf(row) })),
-      next_cursor: cursorAfter(rows, PAGE),
+      entries: entries.map(row => ({ ...row, actor_name: nameOf(row) })),
+      next_cursor: rows.length > PAGE ? cursorAfter(entries, PAGE) : null,
     }
   },
 })

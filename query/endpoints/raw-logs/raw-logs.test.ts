@@ -62,6 +62,20 @@ t.test('cursors walk the same pages, whatever the tie', async t => {
   t.match(await post('raw-logs', { cursor: noDay }), { status: 400, body: { field: 'cursor' } })
 })
 
+t.test('a cursor that no page gave is refused, whatever time it says', async t => {
+  const ask = (path: string, at: string) =>
+    post(path, { cursor: Buffer.from(JSON.stringify([at, id(1)])).toString('base64url') })
+  for (const path of ['raw-logs', 'errors', 'user-stories']) {
+    for (const day of ['9999-01-01', '0001-01-01', '2262-01-01', '1969-12-31', '2026-02-30', '2026-13-01']) {
+      t.match(await ask(path, `${day}T00:00:00.000Z`), { status: 400, body: { field: 'cursor' } }, `${path} ${day}`)
+    }
+    t.equal((await ask(path, '2026-06-15T24:00:00.000Z')).status, 400)
+    for (const day of ['1970-01-01', '2261-12-31']) {
+      t.equal((await ask(path, `${day}T23:59:59.999999999Z`)).status, 200, `${path} ${day}`)
+    }
+  }
+})
+
 t.test('from and to fix the window; from belongs to it, to does not', async t => {
   const f = async (body: object, expected: number[]): Promise<void> => {
     t.strictSame(await found(body), expected, JSON.stringify(body))
