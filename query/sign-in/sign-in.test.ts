@@ -137,6 +137,18 @@ t.test('guessing is limited by account and address, and says nothing about who e
   t.equal((await signIn({ email: EMAIL, password: 'another long password' }, elsewhere)).status, 200)
 })
 
+t.test('who signs in while many others do is asked to wait, and has not guessed', async t => {
+  const from = { 'x-forwarded-for': '192.0.2.10' }
+  // More at once than passwords are looked at: most are sent away, and more than may fail.
+  const answers = await Promise.all(
+    Array.from({ length: 16 }, (_, i) => signIn({ email: `${Math.min(i, 4)}@example.org`, password: 'x' }, from)),
+  )
+  const limited = answers.filter(({ status }) => status === 429)
+  t.ok(limited.length > 0, `${limited.length} of 16`)
+  for (const { headers } of limited) t.equal(headers.get('retry-after'), '1')
+  t.equal((await signIn({ email: '4@example.org', password: 'x' }, from)).status, 401, 'looked at')
+})
+
 t.test('no log line holds a secret', async t => {
   const entered = await signIn({ email: EMAIL, password: 'another long password' }, { 'x-forwarded-for': '192.0.2.9' })
   const { body: key } = await ask('POST', '/dashboard/api/organization/api-keys', {

@@ -2,7 +2,7 @@
 import type { Control } from '#control/members.ts'
 import { hasPassword } from '#control/passwords.ts'
 import type { SignInMethod, User } from '#control/records.ts'
-import { ParleyError } from '#proto/errors.ts'
+import { isParleyError, ParleyError } from '#proto/errors.ts'
 import type { Log } from '#runtime/log.ts'
 import type { Metrics } from '#runtime/metrics.ts'
 import { createAttempts } from './attempts.ts'
@@ -43,6 +43,11 @@ export function createTries(options: { control: Control; metrics: Metrics; log: 
       try {
         return await work()
       } catch (error) {
+        // Nobody has looked at the password: who is sent away from a crowd has guessed nothing.
+        if (isParleyError(error) && error.code === 'AUTH_ATTEMPTS') {
+          signIns.inc({ method, outcome: 'limited' })
+          throw error
+        }
         byAddress.failed(address)
         byAccount.failed(account)
         signIns.inc({ method, outcome: 'failed' })
