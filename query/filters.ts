@@ -29,13 +29,19 @@ export function listOf(value: string | readonly string[] | undefined): readonly 
   return typeof value === 'string' ? [value] : value
 }
 
-/** The base filters but for time, as conditions on rows of `events`. */
-export function eventConditions(request: BaseFilters): Conditions {
+/** The base filters but for time, as conditions on rows of `events`; `captured` is by key of the metadata filters. */
+export function eventConditions(request: BaseFilters, captured?: Captured): Conditions {
   return allOf(
     agentCondition(listOf(request.agent_name)),
     connectionCondition(listOf(request.connection_type)),
-    metadataConditions(byKey(request.metadata_filters), has => has),
+    metadataConditions(byKey(request.metadata_filters), has => has, captured),
   )
+}
+
+/** Its metadata filters, where nothing else is filtered; none otherwise. */
+export function onlyMetadataOf(request: BaseFilters): readonly KeyFilter[] {
+  const others = [...listOf(request.agent_name), ...listOf(request.connection_type)]
+  return others.length === 0 ? byKey(request.metadata_filters) : []
 }
 
 /** Turns of these agents. Holds for a row of `events`. */
@@ -72,16 +78,33 @@ export function byKey(filters: readonly MetadataFilter[] | undefined): KeyFilter
 
 /**
  * Conditions on metadata, one a key: `own(has)` says how the row's own metadata is asked; then the conversation's metadata, then
- * the traits of its user.
+ * the traits of its user. Of keys for which it is known whose captures say so, captures are not asked.
  */
-export function metadataConditions(filters: readonly KeyFilter[], own: (has: string) => string): Conditions {
+export function metadataConditions(
+  filters: readonly KeyFilter[],
+  own: (has: string) => string,
+  captured: Captured = [],
+): Conditions {
   return allOf(
-    ...filters.map(({ key, values }, i) => ({
-      sql: [`${own(hasValue('metadata', i))}\n      OR conversation_id IN (${sessionsWith(i)})`],
-      parameters: { [`key_${i}`]: key, [`values_${i}`]: values },
-    })),
+    ...filters.map(({ key, values }, i) => {
+      const known = captured[i] ?? null
+      const others =
+        known === null ? [inSessions(i)] : known.length === 0 ? [] : [`conversation_id IN {captured_${i}:Array(UUID)}`]
+      return {
+        sql: [[own(hasValue('metadata', i)), ...others].join('\n      OR ')],
+        parameters: {
+          ...{ [`key_${i}`]: key, [`values_${i}`]: values },
+          ...(known === null || known.length === 0 ? {} : { [`captured_${i}`]: known }),
+        },
+      }
+    }),
   )
 }
+
+/** By filter: the conversations whose captures meet it; null or left out: the store is to look. */
+export type Captured = readonly (readonly string[] | null)[]
+
+const inSessions = (i: number): string => `conversation_id IN (${sessionsWith(i)})`
 
 /** A map holds one of the values under the key; a missing key is no empty value. */
 export function hasValue(column: string, i: number): string {

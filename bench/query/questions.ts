@@ -64,12 +64,19 @@ const WINDOWS: readonly Range[] = ['1w', '1m', 'all']
 /** All questions. */
 export function questionsOf(found: Found): Question[] {
   const filter = { metadata_filters: [{ key: 'plan', value: 'pro' }] }
+  const captured = { metadata_filters: [{ key: 'region', value: 'eu' }] }
+  const both = { metadata_filters: [...filter.metadata_filters, ...captured.metadata_filters] }
   const filtered = { '1w': 500, '1m': 500 }
   const grouped = { group_by: { source: 'conversation_metadata', key: 'campaign' } }
   return [
     ...over(WINDOWS, { name: 'user stories', path: `${API}/user-stories`, body: {} }, AIMS),
     ...over(WINDOWS, { name: 'user stories, grouped', path: `${API}/user-stories`, body: grouped }, AIMS),
     ...over(['1w', '1m'], { name: 'user stories, one filter', path: `${API}/user-stories`, body: filter }, filtered),
+    ...over(['1m'], {
+      name: 'user stories, grouped, one filter',
+      path: `${API}/user-stories`,
+      body: { ...grouped, ...filter },
+    }),
     {
       name: 'user stories of a user',
       path: `${API}/user-stories`,
@@ -77,9 +84,18 @@ export function questionsOf(found: Found): Question[] {
       body: { search_field: 'user_id', search_value: found.user },
     },
     ...over(WINDOWS, { name: 'command center', path: `${API}/command-center-summary`, body: {} }, AIMS),
+    ...over(
+      ['1w', '1m'],
+      { name: 'command center, one filter', path: `${API}/command-center-summary`, body: filter },
+      filtered,
+    ),
     ...over(WINDOWS, { name: 'metrics', path: `${API}/dashboard`, body: {} }, AIMS),
     ...over(['1w', '1m'], { name: 'metrics, one filter', path: `${API}/dashboard`, body: filter }, filtered),
+    // Captures alone say this key, which finds as many conversations.
+    ...over(['1m'], { name: 'metrics, one filter of captures', path: `${API}/dashboard`, body: captured }),
+    ...over(['1m'], { name: 'metrics, two filters', path: `${API}/dashboard`, body: both }),
     ...over(WINDOWS, { name: 'tool stats', path: `${API}/tool-stats`, body: {} }, AIMS),
+    ...over(['1w', '1m'], { name: 'tool stats, one filter', path: `${API}/tool-stats`, body: filter }, filtered),
     ...over(['1m'], { name: 'tools over time', path: `${API}/tool-time-series`, body: {} }),
     ...over(['1m'], { name: 'errors of tools', path: `${API}/tool-error-distribution`, body: {} }),
     ...over(['1m'], { name: 'checkpoints of tools', path: `${API}/tool-checkpoint-stats`, body: {} }),

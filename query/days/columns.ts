@@ -1,10 +1,12 @@
 // What captures and events say of keys by which conversations are grouped or chosen: of each key a column of numbers, by conversation.
+import type { Parameters } from '../reader.ts'
 import { GROUP_KEY, type Grouping } from '../reads/groups.ts'
 import type { Ids } from './ids.ts'
 import type { ValuesKind } from './organization.ts'
 import { bytesOfPairs, type Pairs, type PairsRow, pairsOf } from './rows.ts'
+import { createEventColumn, type EventColumn } from './said.ts'
 import { capturesOf, type Shelf } from './shelves.ts'
-import { DAY_EVENT_VALUES_SQL, dayValuesSql } from './sql.ts'
+import { dayValuesSql } from './sql.ts'
 import { createUsers } from './users.ts'
 
 /** Keys that are kept, each of captures and of events apart; the one that was not asked for the longest time goes. */
@@ -20,61 +22,81 @@ export interface Values {
   valueOf(number: number): string
 }
 
-/** One key. */
-interface Column {
+/** One key of captures. */
+interface CaptureColumn {
   readonly shelf: Shelf
   settled(conversations: number): Values
-  /** Marks conversations with events on some days that say one of the values. */
-  mark(marks: Uint8Array, values: readonly string[], isAsked: (day: string) => boolean): void
   bytes(): number
 }
 
 /** Keys of an organization. */
 export interface Columns {
-  of(kind: ValuesKind): Column
+  of(kind: ValuesKind): CaptureColumn | EventColumn
+  /** One of captures. */
+  captures(kind: ValuesKind): CaptureColumn
+  /** One of events. */
+  events(kind: ValuesKind): EventColumn
   has(kind: ValuesKind): boolean
   forget(kind: ValuesKind): void
   bytes(): number
 }
 
 /** The name under which a key is kept. */
-export const valuesKind = ({ source, key }: { source: Grouping['source'] | 'event'; key: string }): ValuesKind =>
+export const valuesKind = ({ source, key }: { source: Grouping['source'] | typeof EVENT; key: string }): ValuesKind =>
   `values ${source} ${key}`
+
+const EVENT = 'event'
+/** What precedes the key in the name of one of events. */
+export const EVENT_VALUES = `values ${EVENT} `
 
 /** No keys yet. */
 export function createColumns(ids: Ids): Columns {
-  const columns = new Map<ValuesKind, Column>()
+  const columns = new Map<ValuesKind, CaptureColumn | EventColumn>()
+  const of = <Column extends CaptureColumn | EventColumn>(kind: ValuesKind, create: Create<Column>): Column => {
+    // Of one name there is always the same sort.
+    const found = (columns.get(kind) as Column | undefined) ?? create(ids, kind)
+    columns.delete(kind)
+    columns.set(kind, found)
+    for (const one of columns.keys()) {
+      if (columns.size > COLUMNS_MAX) columns.delete(one)
+    }
+    return found
+  }
+  const captures = (kind: ValuesKind) => of(kind, createCaptureColumn)
+  const events = (kind: ValuesKind) => of(kind, eventColumn)
   return {
-    of(kind) {
-      const found = columns.get(kind) ?? createColumn(ids, kind)
-      columns.delete(kind)
-      columns.set(kind, found)
-      for (const one of columns.keys()) {
-        if (columns.size > COLUMNS_MAX) columns.delete(one)
-      }
-      return found
-    },
+    of: kind => (kind.startsWith(EVENT_VALUES) ? events(kind) : captures(kind)),
+    ...{ captures, events },
     has: kind => columns.has(kind),
     forget: kind => columns.delete(kind),
     bytes: () => [...columns.values()].reduce((sum, column) => sum + column.bytes(), 0),
   }
 }
 
-function createColumn(ids: Ids, kind: ValuesKind): Column {
-  const [, source, ...words] = kind.split(' ')
+type Create<Column> = (ids: Ids, kind: ValuesKind) => Column
+
+/** The source and the key of a name; keys may hold spaces. */
+function partsOf(kind: ValuesKind): { source: string; parameters: Parameters } {
+  const [, source = '', ...words] = kind.split(' ')
+  return { source, parameters: { [GROUP_KEY]: words.join(' ') } }
+}
+
+function eventColumn(ids: Ids, kind: ValuesKind): EventColumn {
+  return createEventColumn(ids, { kind, parameters: partsOf(kind).parameters })
+}
+
+function createCaptureColumn(ids: Ids, kind: ValuesKind): CaptureColumn {
+  const { source, parameters } = partsOf(kind)
   const texts = createUsers()
   const kept = new Map<string, Pairs>()
   let numbers = new Uint32Array(0)
   // By version of each day, so that a column is settled anew only when some day of it is another.
   let settledFor = ''
   const shelf: Shelf = {
-    ...(source === 'event'
-      ? { question: 'day_event_values', sql: DAY_EVENT_VALUES_SQL, each: 16, versionsOf: ({ metadata }) => metadata }
-      : { question: 'day_values', sql: dayValuesSql(source as Grouping['source']), each: 128, versionsOf: capturesOf }),
-    ...{ kind, kept, parameters: { [GROUP_KEY]: words.join(' ') } },
+    ...{ kind, kept, parameters, question: 'day_values', sql: dayValuesSql(source as Grouping['source']), each: 128 },
+    versionsOf: capturesOf,
     keep(rows: readonly PairsRow[], { replaced }) {
-      const more = source === 'event' ? '' : ` ${replaced}`
-      for (const row of rows) kept.set(row.key, pairsOf(ids, texts, row, more))
+      for (const row of rows) kept.set(row.key, pairsOf(ids, texts, row, ` ${replaced}`))
     },
   }
   return {
@@ -87,16 +109,6 @@ function createColumn(ids: Ids, kind: ValuesKind): Column {
       }
       const said = (number: number): string[] => JSON.parse(texts.nameOf(number)) as string[]
       return { numbers, groupsOf: number => said(number).slice(1), valueOf: number => said(number)[0] as string }
-    },
-    mark(marks, values, isAsked) {
-      const wanted = new Set(values.flatMap(value => texts.find(value) ?? []))
-      if (wanted.size === 0) return
-      for (const [day, { conversations, users: said }] of kept) {
-        if (!isAsked(day)) continue
-        for (let i = 0; i < conversations.length; i++) {
-          if (wanted.has(said[i] as number)) marks[conversations[i] as number] = 1
-        }
-      }
     },
     bytes: () =>
       texts.bytes() + numbers.byteLength + [...kept.values()].reduce((sum, day) => sum + bytesOfPairs(day), 0),

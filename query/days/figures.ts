@@ -20,14 +20,15 @@ export interface WindowFigures {
 }
 
 /** A window and the one before it, as one; days between `first` and `last` are whole but for `split`. */
-interface Days {
+export interface Days {
   readonly parameters: Readonly<Record<string, string>>
   readonly first: string
   readonly last: string
   readonly split: string | undefined
 }
 
-function daysOf(window: Window, before: Window | null): Days {
+/** The days of both. */
+export function daysOf(window: Window, before: Window | null): Days {
   const { parameters } = window
   if (before === null) return { parameters, first: parameters.from_day, last: parameters.to_day, split: undefined }
   const both = parametersOfBoth(window, before)
@@ -99,7 +100,7 @@ async function readRagged(
 }
 
 /** What a window holds of a day. */
-interface Part {
+export interface Part {
   readonly day: string
   readonly current: boolean
   readonly conversations: Uint32Array
@@ -108,7 +109,8 @@ interface Part {
 
 const flag = (current: boolean): 0 | 1 => (current ? 1 : 0)
 
-function sumsOf(parts: readonly Part[]): DaySums[] {
+/** Sums by day, oldest first; days without events are absent. */
+export function sumsOf(parts: readonly Part[]): DaySums[] {
   const days = parts.flatMap(({ day, current, figures }) =>
     figures === undefined || figures.events <= 0
       ? []
@@ -123,7 +125,7 @@ function sumsOf(parts: readonly Part[]): DaySums[] {
 }
 
 /** By day and for the whole window: each conversation and each known user once. */
-function distinctOf(memory: OrganizationDays, all: readonly Part[], current: boolean): Distinct[] {
+export function distinctOf(memory: OrganizationDays, all: readonly Part[], current: boolean): Distinct[] {
   const parts = all.filter(part => part.current === current && part.conversations.length > 0)
   const ever = new Uint8Array(memory.ids.size())
   const usersEver = new Uint8Array(memory.users.size())
@@ -150,7 +152,7 @@ function distinctOf(memory: OrganizationDays, all: readonly Part[], current: boo
 }
 
 /** The latency that 95 % of what was timed do not exceed, in milliseconds; null where nothing was. */
-function percentileOf(parts: readonly Part[]): number | null {
+export function percentileOf(parts: readonly Part[]): number | null {
   const [bucket] = levelsOf(
     parts.flatMap(({ figures }) => figures ?? []),
     [0.95],

@@ -46,9 +46,16 @@ export function withMetadata(filters: readonly KeyFilter[]): KeptFilter | null {
   return filters.length > KEYS_MAX ? null : allKept(filters.map(withKey))
 }
 
+/** What must be kept of a key. */
+export function kindsOf(key: string): { events: ValuesKind; captures: readonly ValuesKind[] } {
+  return {
+    events: valuesKind({ source: 'event', key }),
+    captures: SOURCES.map(source => valuesKind({ source, key })),
+  }
+}
+
 function withKey({ key, values }: KeyFilter): KeptFilter {
-  const events = valuesKind({ source: 'event', key })
-  const captures = SOURCES.map(source => valuesKind({ source, key }))
+  const { events, captures } = kindsOf(key)
   return {
     kinds: [events, ...captures],
     async ask(reader, window) {
@@ -56,11 +63,11 @@ function withKey({ key, values }: KeyFilter): KeptFilter {
       const isWhole = (day: string): boolean => (day > from_day || window.fromMs === 0) && day < to_day
       const edges = await readEdges(reader, window, { key, values })
       return memory => {
-        const marks = memory.saying(events, values, isWhole)
+        const marks = markSaying(memory, events, values, isWhole)
         const atEdges = edges === undefined ? new Uint32Array(0) : numbersOf(memory.ids, edges)
         for (const conversation of atEdges) if (conversation < marks.length) marks[conversation] = 1
-        const said = captures.map(kind => saysOneOf(memory, kind, values))
-        return conversation => marks[conversation] === 1 || said.some(says => says(conversation))
+        const captured = capturedOneOf(memory, { key, values })
+        return conversation => marks[conversation] === 1 || captured(conversation)
       }
     },
   }
@@ -74,6 +81,32 @@ async function readEdges(reader: Reader, window: Window, { key, values }: KeyFil
   const parameters = { ...window.parameters, key_0: key, values_0: values }
   const [found] = await reader.read<{ ids: string }>('ragged_values', RAGGED_VALUES_SQL, parameters)
   return found?.ids
+}
+
+/** Conversations with events on some days that say one of the values. */
+function markSaying(
+  memory: OrganizationDays,
+  kind: ValuesKind,
+  values: readonly string[],
+  isAsked: (day: string) => boolean,
+): Uint8Array {
+  const marks = new Uint8Array(memory.ids.size())
+  const { days, numbersOf: numbers } = memory.saidOf(kind)
+  const wanted = numbers(values)
+  if (wanted.size === 0) return marks
+  for (const [day, { conversations, said }] of days) {
+    if (!isAsked(day)) continue
+    for (let i = 0; i < conversations.length; i++) {
+      if (wanted.has(said[i] as number)) marks[conversations[i] as number] = 1
+    }
+  }
+  return marks
+}
+
+/** Conversations whose captures, or whose user's traits, say one of the values. */
+export function capturedOneOf(memory: OrganizationDays, { key, values }: KeyFilter): Meets {
+  const said = kindsOf(key).captures.map(kind => saysOneOf(memory, kind, values))
+  return conversation => said.some(says => says(conversation))
 }
 
 function saysOneOf(memory: OrganizationDays, kind: ValuesKind, values: readonly string[]): Meets {

@@ -3,11 +3,12 @@
 // first: what they say has changed is read anew, and nothing else.
 
 import type { Parameters, Reader } from '../reader.ts'
-import { createColumns, type Values } from './columns.ts'
+import { createColumns, EVENT_VALUES, type Values } from './columns.ts'
 import { createEdgeDays, type EdgeRow, type EdgeRows } from './edges.ts'
 import { createIds, type Ids } from './ids.ts'
 import { createPeople } from './people.ts'
 import * as held from './rows.ts'
+import type { EventColumn } from './said.ts'
 import {
   type Days,
   type Shelf,
@@ -62,8 +63,8 @@ export interface OrganizationDays {
   holds(kind: Kind): boolean
   /** What captures say of a key; it must be kept. */
   valuesOf(kind: ValuesKind): Values
-  /** Conversations with events on some days that say one of the values of a key. */
-  saying(kind: ValuesKind, values: readonly string[], isAsked: (day: string) => boolean): Uint8Array
+  /** What events say of a key; it must be kept. */
+  saidOf(kind: ValuesKind): Pick<EventColumn, 'days' | 'numbersOf'>
   /** Of a conversation; 0 = nobody is known. */
   userOf(conversation: number): number
   /** Events of a conversation on all days. */
@@ -79,7 +80,6 @@ export interface OrganizationDays {
 const DAY_MS = 86_400_000
 const NOBODY = new Uint32Array(0)
 
-const EVENT_VALUES = 'values event '
 const isValues = (kind: Kind): kind is ValuesKind => kind.startsWith('values ')
 
 /** Whether one kind is part of another. */
@@ -173,12 +173,8 @@ export function createOrganizationDays(): OrganizationDays {
     },
     rowsOf: day => edgeDays.kept.get(day)?.rows ?? [],
     holds: kind => !isValues(kind) || columns.has(kind),
-    valuesOf: kind => columns.of(kind).settled(ids.size()),
-    saying(kind, values, isAsked) {
-      const marks = new Uint8Array(ids.size())
-      columns.of(kind).mark(marks, values, isAsked)
-      return marks
-    },
+    valuesOf: kind => columns.captures(kind).settled(ids.size()),
+    saidOf: columns.events,
     userOf: people.userOf,
     eventsOf: people.eventsOf,
     extentOf: people.extentOf,

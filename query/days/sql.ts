@@ -1,7 +1,7 @@
 // What the store is asked for whole days that are kept in memory: versions of all days, and what some days hold. What a day holds always
 // comes with its version, summed up over the very rows that were read, so that it can never stand under the version of other rows.
 
-import { hasValue } from '../filters.ts'
+import { andAll, type Conditions, hasValue } from '../filters.ts'
 import { TIERS } from '../reads/costs.ts'
 import { columnOf, GROUP_KEY, GROUP_VALUES, type Grouping } from '../reads/groups.ts'
 import {
@@ -198,10 +198,18 @@ export const DAY_ROWS_SQL = `
 /** The same of what a window holds of its first and its last day. */
 export const RAGGED_TOOLS_SQL = toolsOf(`${RAGGED_DAYS} AND ${OF_TOOLS}`, DAY)
 
+/** Tools of calls of a window under conditions: rows that are all of one key. */
+export const filteredToolsSql = (conditions: Conditions): string =>
+  toolsOf(`${IN_WINDOW} AND ${OF_TOOLS}${andAll(conditions.sql)}`, "''")
+
 /** Conversations and figures of what windows hold of days that they don't hold whole; keys are days, with a mark where they are of the window before. */
-export const raggedSql = (rows: string, current: string): Record<'conversations' | 'figures', string> => {
+export const raggedSql = (rows: string, current: string): Record<'conversations' | 'figures' | 'said', string> => {
   const key = `concat(toString(toDate(ts)), if(${current}, '', '${BEFORE}'))`
-  return { conversations: conversationsOf(rows, key), figures: sumsOf(rows, key) }
+  return {
+    ...{ conversations: conversationsOf(rows, key), figures: sumsOf(rows, key) },
+    // Whether one of the values is said is all that is asked of the edges.
+    said: saidOf(rows, key, `if(${hasValue('metadata', 0)}, 'asked', '')`),
+  }
 }
 
 /** Marks what is of the window before. */
@@ -243,21 +251,36 @@ export function dayValuesSql(source: Grouping['source']): string {
   )`
 }
 
-/** What events of a day say of a key: each conversation with each value. */
-export const DAY_EVENT_VALUES_SQL = `
-  SELECT key, version, ${PAIRS}
+/**
+ * What events say of a key: each conversation with each value, `=` before it, or with none, and what these events came to. An event is one
+ * entry, its latency bucket and whether it failed, so that counts and percentiles of any choice of groups are found from them.
+ */
+const saidOf = (rows: string, key: string, said: string): string => `
+  SELECT key, toString(sum(version)) AS version, toString(sum(metadata_version)) AS metadata_version,
+    groupArrayIf((conversation_id, value, toFloat64(took), list), notEmpty(list)) AS groups,
+    ${base64('arrayMap(one -> one.1, groups)')} AS ids, arrayMap(one -> one.2, groups) AS said, arrayMap(one -> one.3, groups) AS us,
+    arrayMap(one -> toUInt32(length(one.4)), groups) AS counts, arrayFlatten(arrayMap(one -> one.4, groups)) AS entries
   FROM (
-    SELECT key, toString(sum(version)) AS version, groupArrayIf((conversation_id, said), named AND n > 0) AS pairs
+    SELECT key, conversation_id, value, sum(us) AS took, groupArrayArray(arrayWithConstant(greatest(n, 0), entry)) AS list,
+      sum(version) AS version, sum(metadata_version) AS metadata_version
     FROM (
-      SELECT ${DAY} AS key, conversation_id, mapContains(metadata, {${GROUP_KEY}:String}) AS named, metadata[{${GROUP_KEY}:String}] AS said,
-        sum(sign) AS n, ${METADATA_VERSION} AS version
+      SELECT ${key} AS key, conversation_id, ${said} AS value, toUInt16((latency_bucket + 1) * 2 + failed) AS entry, sum(sign) AS n,
+        sum(sign * if(duration_ns >= 0, intDiv(duration_ns, 1000), 0)) AS us, ${VERSION} AS version, ${METADATA_VERSION} AS metadata_version
       FROM events
-      WHERE ${OURS} AND ${OF_DAYS}
-      GROUP BY key, conversation_id, named, said
+      WHERE ${OURS} AND ${rows}
+      GROUP BY key, conversation_id, value, entry
       ${BY_ROWS}
     )
-    GROUP BY key
-  )`
+    GROUP BY key, conversation_id, value
+  )
+  GROUP BY key`
+
+/** The same of days. */
+export const DAY_EVENT_VALUES_SQL = saidOf(
+  OF_DAYS,
+  DAY,
+  `if(mapContains(metadata, {${GROUP_KEY}:String}), concat('=', metadata[{${GROUP_KEY}:String}]), '')`,
+)
 
 /** Conversations with events that say one of the values of the key, among what a window holds of its first and its last day. */
 export const RAGGED_VALUES_SQL = `

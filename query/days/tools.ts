@@ -36,13 +36,18 @@ export function readKeptTools(
       ...ragged.map(row => toolOf(memory.ids, row)),
       ...(inMemory ? edges.flatMap(edge => toolsWithin(memory.rowsOf(edge.day), edge, memory.ids.size())) : []),
     ]
-    const counter = createCounter(memory)
-    const tools = [...Map.groupBy(calls, toolKey).values()].map(days => sumOf(days, counter))
-    return tools
-      .filter(tool => tool.calls > 0)
-      .sort(byCalls)
-      .slice(0, TOOLS_MAX)
+    return sortedTools(memory, calls)
   })
+}
+
+/** Tools from calls of days, in the order of answers. */
+export function sortedTools(memory: OrganizationDays, calls: readonly ToolDay[]): KeptTool[] {
+  const counter = createCounter(memory)
+  const tools = [...Map.groupBy(calls, toolKey).values()].map(days => sumOf(days, counter))
+  return tools
+    .filter(tool => tool.calls > 0)
+    .sort(byCalls)
+    .slice(0, TOOLS_MAX)
 }
 
 function sumOf(days: readonly ToolDay[], counter: Counter): KeptTool {

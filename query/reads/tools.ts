@@ -1,6 +1,6 @@
 // Tools of a window: figures and percentiles from the aggregate by name and latency bucket, people and times from rows.
 import { SERIES_TOOLS, TOOLS_MAX } from '#proto/dashboard/tools.ts'
-import type { Conditions } from '../filters.ts'
+import type { Conditions, KeyFilter } from '../filters.ts'
 import { andAll } from '../filters.ts'
 import { bucketsAt } from '../latency.ts'
 import type { Parameters, Reader } from '../reader.ts'
@@ -18,10 +18,12 @@ export const OF_TOOLS = `kind IN ('tool', 'resource', 'prompt')`
 export interface AskedTools {
   readonly window: Window
   readonly conditions: Conditions
+  /** Metadata filters that are all of the conditions; none: there are others, or none at all. */
+  readonly filters: readonly KeyFilter[]
 }
 
 /** What a read over `asked` binds. */
-export const bound = ({ window, conditions }: AskedTools): Parameters => ({
+export const bound = ({ window, conditions }: Omit<AskedTools, 'filters'>): Parameters => ({
   ...conditions.parameters,
   ...window.parameters,
   ...(window.timezone === 'UTC' ? {} : { timezone: window.timezone }),

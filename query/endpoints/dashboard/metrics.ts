@@ -2,10 +2,10 @@
 import { CommandCenterMetrics } from '#proto/dashboard/metrics.ts'
 import { QueryFilters } from '#proto/dashboard/shared.ts'
 import { readKeptFigures, type WindowFigures } from '../../days/figures.ts'
+import { readFilteredFigures } from '../../days/filtered.ts'
 import type { Call } from '../../endpoint.ts'
 import { endpoint } from '../../endpoint.ts'
-import type { Conditions } from '../../filters.ts'
-import { eventConditions } from '../../filters.ts'
+import { eventConditions, onlyMetadataOf } from '../../filters.ts'
 import type { DaySums, Distinct } from '../../reads/metrics.ts'
 import { averageOf, readDaySums, readDistinct, readP95 } from '../../reads/metrics.ts'
 import type { Series } from '../../series.ts'
@@ -27,7 +27,7 @@ export async function readMetrics(call: Call, request: QueryFilters): Promise<Co
   const { nowMs } = call
   const window = windowOf(request, nowMs)
   const before = windowBefore(window, nowMs)
-  const { sums, counts, p95 } = await readFigures(call, { window, before, conditions: eventConditions(request) })
+  const { sums, counts, p95 } = await readFigures(call, request, { window, before })
   const days = sums.filter(day => day.current === 1)
   const distinct = counts.filter(({ current }) => current === 1)
   const distinctDays = distinct.filter(({ whole }) => whole === 0)
@@ -50,13 +50,20 @@ export async function readMetrics(call: Call, request: QueryFilters): Promise<Co
   }
 }
 
-/** From whole days in memory where those of UTC are asked for, without filters; else from aggregates and rows. */
+/** From whole days in memory where those of UTC are asked for, without filters or with one of metadata; else from aggregates and rows. */
 async function readFigures(
-  { reader, kept, organization }: Call,
-  { window, before, conditions }: { window: Window; before: Window | null; conditions: Conditions },
+  { reader, kept, organization: { id: organization } }: Call,
+  request: QueryFilters,
+  { window, before }: { window: Window; before: Window | null },
 ): Promise<WindowFigures> {
-  if (window.timezone === 'UTC' && conditions.sql.length === 0) {
-    const figures = await readKeptFigures(kept, reader, { organization: organization.id, window, before })
+  const conditions = eventConditions(request)
+  const [filter, second] = onlyMetadataOf(request)
+  if (window.timezone === 'UTC' && (conditions.sql.length === 0 || (filter !== undefined && second === undefined))) {
+    const asked = { organization, window, before }
+    const figures =
+      filter === undefined
+        ? await readKeptFigures(kept, reader, asked)
+        : await readFilteredFigures(kept, reader, { ...asked, filter })
     if (figures !== null) return figures
   }
   const asked = { window, conditions }

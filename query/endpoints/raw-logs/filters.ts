@@ -1,6 +1,6 @@
 // The filters of raw logs as conditions on rows of `events`.
 import type { BaseFilters } from '#proto/dashboard/shared.ts'
-import type { Conditions } from '../../filters.ts'
+import type { Captured, Conditions } from '../../filters.ts'
 import { allOf, eventConditions, NOTHING } from '../../filters.ts'
 import { contains, ownCondition, PREVIEWS } from '../../reads/search.ts'
 import { OURS, TEXT_ORDER } from '../../reads/sql.ts'
@@ -13,8 +13,12 @@ export interface LogFilters {
 }
 
 /** Everything but time, paging and the conversation, which narrow by key. The search uses `{lower}`, the beginning of the page. */
-export function logConditions(request: LogFilters & BaseFilters): Conditions {
-  return allOf(eventConditions(request), successCondition(request.success), searchCondition(request.search_query))
+export function logConditions(request: LogFilters & BaseFilters, captured?: Captured): Conditions {
+  return allOf(
+    eventConditions(request, captured),
+    successCondition(request.success),
+    searchCondition(request.search_query),
+  )
 }
 
 /** Outcome of the event. */

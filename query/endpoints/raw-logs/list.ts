@@ -2,9 +2,10 @@
 import { IO_PREVIEW_MAX_BYTES, RawLogsRequest, RawLogsResponse } from '#proto/dashboard/raw-logs.ts'
 import type { BaseFilters, EventRow } from '#proto/dashboard/shared.ts'
 import { eventHead, NO_TEXTS, previewOf } from '../../answers.ts'
+import { readCaptured } from '../../days/captured.ts'
 import type { Call } from '../../endpoint.ts'
 import { endpoint } from '../../endpoint.ts'
-import { allOf, andAll, NOTHING } from '../../filters.ts'
+import { allOf, andAll, byKey, NOTHING } from '../../filters.ts'
 import type { Slice } from '../../page.ts'
 import { pageOf, sliceOf } from '../../page.ts'
 import { boundsOf } from '../../reads/conversation-facts.ts'
@@ -112,7 +113,7 @@ export async function keysOf(call: Call, request: LogFilters & BaseFilters, slic
   return found ?? keysIn(call, request, windowOf(request, call.nowMs), slice)
 }
 
-function keysIn(
+async function keysIn(
   call: Call,
   request: LogFilters & BaseFilters,
   window: Window,
@@ -120,15 +121,17 @@ function keysIn(
   more = NOTHING,
 ): Promise<EventKey[]> {
   const { search_query, ...others } = request
+  const filters = byKey(request.metadata_filters)
+  const captured = await readCaptured(call.kept, call.reader, { organization: call.organization.id, filters })
   const search = searchFor(search_query ?? '')
   // What has no words that an index knows, or is looked for in one conversation, is looked for in what a page reaches.
   if (search.words.sql.length > 0 && request.conversation_id === undefined) {
-    const conditions = allOf(logConditions(others), more)
+    const conditions = allOf(logConditions(others, captured), more)
     return readFoundKeys(call.reader, { search, window, conditions, slice, nowMs: call.nowMs })
   }
   return readLogKeys(call.reader, {
     window,
-    conditions: allOf(logConditions(request), more),
+    conditions: allOf(logConditions(request, captured), more),
     conversation: request.conversation_id,
     slice,
     nowMs: call.nowMs,

@@ -2,7 +2,7 @@
 import type { QueryFilters } from '#proto/dashboard/shared.ts'
 import type { Call } from '../../endpoint.ts'
 import type { Conditions } from '../../filters.ts'
-import { allOf, eventConditions, listOf, NOTHING } from '../../filters.ts'
+import { allOf, eventConditions, listOf, NOTHING, onlyMetadataOf } from '../../filters.ts'
 import { hoursBetween, OURS } from '../../reads/sql.ts'
 import type { AskedTools } from '../../reads/tools.ts'
 import { windowOf } from '../../window.ts'
@@ -18,6 +18,7 @@ export function askedTools(call: Call, request: QueryFilters): AskedTools {
   return {
     window: windowOf(request, call.nowMs),
     conditions: allOf(underAgents(listOf(agent_name)), eventConditions(others)),
+    filters: onlyMetadataOf(request),
   }
 }
 

@@ -3,6 +3,7 @@ import { QueryFilters } from '#proto/dashboard/shared.ts'
 import type { ToolStat } from '#proto/dashboard/tools.ts'
 import { ToolStatsResponse } from '#proto/dashboard/tools.ts'
 import { isoTime } from '../../answers.ts'
+import { readFilteredTools } from '../../days/filtered-tools.ts'
 import { readKeptTools } from '../../days/tools.ts'
 import type { Call } from '../../endpoint.ts'
 import { endpoint } from '../../endpoint.ts'
@@ -24,8 +25,12 @@ export const toolStats = endpoint({
 /** The body of the endpoint. */
 export async function readToolStats(call: Call, asked: AskedTools): Promise<ToolStat[]> {
   const { reader, kept, organization } = call
-  if (asked.conditions.sql.length === 0) {
-    const tools = await readKeptTools(kept, reader, { organization: organization.id, window: asked.window })
+  const { window, conditions, filters } = asked
+  if (conditions.sql.length === 0 || filters.length > 0) {
+    const of = { organization: organization.id, window }
+    const tools = await (filters.length === 0
+      ? readKeptTools(kept, reader, of)
+      : readFilteredTools(kept, reader, { ...of, filters }))
     if (tools !== null) return tools.map(tool => toolStat(tool, tool))
   }
   const [tools, people] = await Promise.all([readToolFigures(reader, asked), readToolPeople(reader, asked)])
