@@ -3,13 +3,14 @@ import {
   CLICKHOUSE_ABOUT,
   clickhouseCluster,
   clickhouseDatabase,
+  dataDir,
   NATS_ABOUT,
   pricesFile,
   secretKeys,
   sqlUrl,
   userSql,
 } from '#runtime/config.ts'
-import { addresses, HTTP, NATS, text } from '#runtime/settings.ts'
+import { addresses, HTTP, NATS } from '#runtime/settings.ts'
 
 export const cliSettings = {
   natsUrl: addresses('NATS_URL', NATS_ABOUT, { required: false, schemes: NATS }),
@@ -20,5 +21,5 @@ export const cliSettings = {
   userSql,
   prices: pricesFile,
   secretKeys,
-  dataDir: text('PARLEY_DATA_DIR', 'folder of all data, logs and local.json', '.parley'),
+  dataDir,
 } as const

@@ -1,8 +1,9 @@
 // The demo's settings.
+import { dataDir } from '#runtime/config.ts'
 import { integer, text } from '#runtime/settings.ts'
 
 export const demoSettings = {
-  dataDir: text('PARLEY_DATA_DIR', 'where the running instance keeps local.json', '.parley'),
+  dataDir,
   seed: text('PARLEY_DEMO_SEED', 'the same seed sends the same conversations, ids included', 'parley'),
   conversations: integer('PARLEY_DEMO_CONVERSATIONS', 'how many conversations to send', {
     default: 1500,

@@ -2,15 +2,17 @@
 // where to look.
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { readSettings } from '#runtime/settings.ts'
+import { isParleyError } from '#proto/errors.ts'
+import { readSettings, type Values } from '#runtime/settings.ts'
 import { demoSettings } from './config.ts'
 import { planStories } from './plan.ts'
 import { sendStories } from './send.ts'
 
 const BAR = 30
 
-const settings = readSettings({ ...process.env }, demoSettings)
+const settings = readOrExit()
 const instance = await findInstance(settings.dataDir)
+await requireAnswer(instance.base_url)
 
 const all = planStories(settings, Date.now())
 
@@ -38,6 +40,30 @@ function showProgress(done: number, total: number): void {
   else if (done % Math.ceil(total / 10) === 0 || done === total) process.stdout.write(`${line}\n`)
 }
 
+/** A setting that is wrong is one line. */
+function readOrExit(): Values<typeof demoSettings> {
+  try {
+    return readSettings({ ...process.env }, demoSettings)
+  } catch (error) {
+    if (isParleyError(error)) leave(error.message)
+    throw error
+  }
+}
+
+/** A launcher that was killed leaves its local.json behind: thousands of requests would each be tried again and again. */
+async function requireAnswer(baseUrl: string): Promise<void> {
+  try {
+    await fetch(`${baseUrl}/healthz`)
+  } catch {
+    leave(`Nothing answers at ${baseUrl}. Start parley with "npm start".`)
+  }
+}
+
+function leave(line: string): never {
+  console.error(line)
+  process.exit(1)
+}
+
 async function findInstance(
   dataDir: string,
 ): Promise<{ base_url: string; otel_url: string; org_id: string; api_key: string }> {
@@ -45,7 +71,6 @@ async function findInstance(
   try {
     return JSON.parse(await readFile(file, 'utf8'))
   } catch {
-    console.error(`No running instance found in ${file}. Start one with "npm start", or set PARLEY_DATA_DIR.`)
-    process.exit(1)
+    leave(`No running instance found in ${file}. Start one with "npm start", or set PARLEY_DATA_DIR.`)
   }
 }

@@ -51,6 +51,8 @@ export const userSql = choice(
 )
 export const clickhouseDatabase = identifier('PARLEY_DATABASE', 'database of all tables', 'parley')
 
+export const dataDir = text('PARLEY_DATA_DIR', 'folder of all data, logs and local.json', '.parley')
+
 export const clickhouseCluster = identifier(
   'PARLEY_CLICKHOUSE_CLUSTER',
   'name of the ClickHouse cluster to create tables on; empty for one server',

@@ -1,7 +1,7 @@
 // The README says what the code does: its settings are the declared ones, its scripts exist, its links lead somewhere.
 import { access, readdir, readFile } from 'node:fs/promises'
 import t from 'tap'
-import { settingsTable } from '#test/settings-table.ts'
+import { declaredOtherwise, settingsTable } from '#test/settings-table.ts'
 import * as usages from '../cli/usage.ts'
 
 const root = new URL('../', import.meta.url)
@@ -24,6 +24,11 @@ const OF_CHECKS = ['PARLEY_AUDIT', 'PARLEY_TEST_SCALE']
 t.test('every setting of every part is listed with its default, and no other', async t => {
   const listed = /<!-- settings -->\n([\s\S]*?)\n<!-- \/settings -->/.exec(readme)?.[1]
   t.equal(listed?.trim(), settingsTable())
+})
+
+t.test('a variable that several parts read means the same to each', t => {
+  t.strictSame(declaredOtherwise(), [])
+  t.end()
 })
 
 t.test('the scripts that the README names exist', async t => {

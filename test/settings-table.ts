@@ -21,6 +21,27 @@ const groups: readonly (readonly [string, Readonly<Record<string, Setting<unknow
   ['demo', demoSettings],
 ]
 
+/** Variables that two parts declare otherwise: another default, another meaning, another answer to a value that is wrong. */
+export function declaredOtherwise(): string[] {
+  const first = new Map<string, string>()
+  return groups.flatMap(([group, table]) =>
+    Object.values(table).flatMap(({ name, about, shown, read }) => {
+      // Values at which declarations of one kind part: none, a blank, a number, a word, an address.
+      const said = [undefined, ' ', '0', '70000', 'word', 'http://host', 'nats://host'].map(text => {
+        const value = text === undefined && NEEDED_BY_PARTS.includes(name) ? undefined : read(text)
+        return value instanceof Error ? value.message : value
+      })
+      const declared = JSON.stringify([about, shown, said])
+      const before = first.get(name)
+      if (before === undefined) first.set(name, declared)
+      return before === undefined || before === declared ? [] : [`${name} of ${group}`]
+    }),
+  )
+}
+
+/** The launcher and commands find these by themselves; the parts that they start need them. */
+const NEEDED_BY_PARTS = ['NATS_URL', 'CLICKHOUSE_URL']
+
 /** Markdown rows, one a variable; a variable that several parts read stands where it comes first. */
 export function settingsTable(): string {
   const seen = new Set<string>()

@@ -1,5 +1,5 @@
 // The launcher's settings.
-import { CLICKHOUSE_ABOUT, commonSettings, NATS_ABOUT } from '#runtime/config.ts'
+import { CLICKHOUSE_ABOUT, commonSettings, dataDir, NATS_ABOUT } from '#runtime/config.ts'
 import { addresses, HTTP, integer, NATS, text } from '#runtime/settings.ts'
 import { layoutSettings } from '../settings.ts'
 
@@ -8,7 +8,7 @@ const port = { min: 0, max: 65535 }
 export const launcherSettings = {
   ...layoutSettings,
   logLevel: commonSettings.logLevel,
-  dataDir: text('PARLEY_DATA_DIR', 'folder of all data, logs and local.json', '.parley'),
+  dataDir,
   host: text('PARLEY_HOST', 'address on which receivers listen', '127.0.0.1'),
   port: integer('PARLEY_PORT', 'port of the REST interface; 0 picks a free one', { default: 8080, ...port }),
   otlpPort: integer('PARLEY_OTLP_PORT', 'port of the trace collector; 0 picks a free one', { default: 4318, ...port }),
