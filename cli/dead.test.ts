@@ -52,6 +52,16 @@ t.test('a payload that cannot be parsed is listed, shown, sent again and dropped
   })
   t.notMatch(again, '0-1-0', 'the first letter is gone')
 
+  await jetstream(system.nc).publish(subjectOf(1), 'no envelope')
+  const whole = await eventually('the message that is no envelope', async () => {
+    const answer = await parley('dead', 'list', '--code', 'DEAD_ENVELOPE_BROKEN')
+    return answer.out.includes('DEAD_ENVELOPE_BROKEN') ? answer.out : undefined
+  })
+  t.match(whole, 'a whole message, 11 bytes, at 1-1\n')
+  const opened = await parley('dead', 'show', /^\s*(\d+)/.exec(whole)?.[1] as string)
+  t.match(opened.out, /^kind +a whole message\nposition +partition 1, sequence 1\n/m)
+  t.notMatch(opened.out, /received at|organization|1970/)
+  t.match(await parley('dead', 'drop', '--all', '--code', 'DEAD_ENVELOPE_BROKEN'), { code: 0, out: 'dropped 1' })
   t.match(await parley('dead', 'drop', '--all', '--org', system.organization), { code: 0, out: 'dropped 1' })
   t.match(await parley('dead', 'list'), { out: 'no dead letters' })
 
@@ -60,6 +70,9 @@ t.test('a payload that cannot be parsed is listed, shown, sent again and dropped
   await f(['dead', 'show', '999'], 'there is no dead letter 999')
   await f(['dead', 'show', 'x'], 'a letter id must be a whole number')
   await f(['dead', 'drop'], 'name letters by id, or all of them by --all')
+  await f(['dead', 'drop', '1', '--all'], 'or all of them by --all, not both')
+  await f(['dead', 'drop', '--all', '--code', 'DEAD_PRASE'], '--code must be one of DEAD_ENVELOPE_VERSION, ')
+  await f(['dead', 'list', '--org', 'mine'], '--org must be a uuid')
   await f(['dead', 'list', '--wrong'], "Unknown option '--wrong'")
   await f(['dead'], 'parley dead list')
   await f(['nothing'], 'usage')

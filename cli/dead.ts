@@ -3,12 +3,15 @@ import { parseArgs } from 'node:util'
 import { gunzipSync } from 'node:zlib'
 import type { NatsConnection } from '@nats-io/transport-node'
 import { FrameEncoding, FrameKind } from '#proto/envelope.ts'
+import { errors } from '#proto/errors.ts'
+import { isUuid } from '#proto/ids.ts'
 import type { StoredLetter } from '#streams/dead-letters.ts'
 import { dropLetter, getLetter, listLetters, replayLetter } from '#streams/dead-letters.ts'
 import { openNats } from './instance.ts'
 import { DEAD_USAGE, UsageError } from './usage.ts'
 
 const LIST_LIMIT = 50
+const CODES = Object.keys(errors).filter(code => code.startsWith('DEAD_'))
 const ALL = 1_000_000
 
 /** Runs one `dead` command; returns the exit code. */
@@ -30,6 +33,11 @@ export async function dead(args: readonly string[]): Promise<number> {
     ...(values.org === undefined ? {} : { organization: values.org }),
   }
   if (!['list', 'show', 'replay', 'drop'].includes(command ?? '')) throw new UsageError(DEAD_USAGE)
+  if (filter.code !== undefined && !CODES.includes(filter.code))
+    throw new UsageError(`--code must be one of ${CODES.join(', ')}`)
+  if (filter.organization !== undefined && !isUuid(filter.organization)) throw new UsageError('--org must be a uuid')
+  // `drop 7 --all` may mean either, and drops for good.
+  if (values.all && ids.length > 0) throw new UsageError('name letters by id, or all of them by --all, not both')
   const nc = await openNats()
   try {
     if (command === 'list')
@@ -47,8 +55,9 @@ export async function dead(args: readonly string[]): Promise<number> {
 function list(letters: readonly StoredLetter[]): number {
   if (letters.length === 0) console.log('no dead letters')
   for (const letter of letters) {
-    const position = `${letter.partition}-${letter.sequence}-${letter.frame}`
-    const what = `${kindName(letter.kind)} of ${letter.organization || 'unknown'}, ${letter.bytes.length} bytes, at ${position}`
+    const position = `${letter.partition}-${letter.sequence}${isWhole(letter) ? '' : `-${letter.frame}`}`
+    const from = isWhole(letter) ? 'a whole message' : `${kindName(letter.kind)} of ${letter.organization || 'unknown'}`
+    const what = `${from}, ${letter.bytes.length} bytes, at ${position}`
     console.log(
       `${String(letter.id).padStart(6)}  ${letter.diedAt.slice(0, 19)}Z  ${letter.code}  ${what}\n        ${letter.reason}`,
     )
@@ -66,12 +75,14 @@ async function show(nc: NatsConnection, ids: readonly string[], raw: boolean): P
   }
   console.log(`id            ${letter.id}`)
   console.log(`died at       ${letter.diedAt}`)
-  console.log(`received at   ${new Date(letter.receivedAtMs).toISOString()}`)
+  // Of a message that could not be opened nobody knows when it was received, and for whom.
+  if (!isWhole(letter)) console.log(`received at   ${new Date(letter.receivedAtMs).toISOString()}`)
   console.log(`code          ${letter.code}`)
   console.log(`reason        ${letter.reason}`)
-  console.log(`organization  ${letter.organization}`)
-  console.log(`kind          ${kindName(letter.kind)}`)
-  console.log(`position      partition ${letter.partition}, sequence ${letter.sequence}, frame ${letter.frame}`)
+  if (!isWhole(letter)) console.log(`organization  ${letter.organization}`)
+  console.log(`kind          ${isWhole(letter) ? 'a whole message' : kindName(letter.kind)}`)
+  const frame = isWhole(letter) ? '' : `, frame ${letter.frame}`
+  console.log(`position      partition ${letter.partition}, sequence ${letter.sequence}${frame}`)
   console.log(`payload       ${letter.bytes.length} bytes${letter.cut === null ? '' : ` of ${letter.cut}`}\n`)
   console.log(readable(letter))
   return 0
@@ -112,6 +123,10 @@ function whole(text: string, what: string): number {
   if (!Number.isInteger(value) || value < 1)
     throw new UsageError(`${what} must be a whole number from 1 on, not "${text}"`)
   return value
+}
+
+function isWhole({ frame }: StoredLetter): boolean {
+  return frame < 0
 }
 
 function kindName(kind: number): string {
