@@ -14,6 +14,7 @@ export function timeOf(option: string, text: string): number {
   if (ago) return Date.now() - Number(ago[1]) * (UNITS_MS[ago[2] as string] as number)
   const day = ISO_TIME.exec(text)?.[1]
   const at = day !== undefined && isDay(day) ? Date.parse(text) : Number.NaN
-  if (Number.isNaN(at)) throw new UsageError(`${option}: not a time: ${text}`)
+  if (Number.isNaN(at))
+    throw new UsageError(`${option}: not a time: ${text} (2026-11-20, 2026-11-20T16:00:00Z, or 15m, 2h, 3d ago)`)
   return at
 }

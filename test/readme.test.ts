@@ -1,6 +1,7 @@
 // The README says what the code does: its settings are the declared ones, its scripts exist, its links lead somewhere.
 import { access, readdir, readFile } from 'node:fs/promises'
 import t from 'tap'
+import { WALLED_TABLES } from '#store/wall/tables.ts'
 import { declaredOtherwise, settingsTable } from '#test/settings-table.ts'
 import * as usages from '../cli/usage.ts'
 
@@ -67,6 +68,11 @@ t.test('what documents name is there: settings, metrics, commands', async t => {
     f(/`(parley_[a-z_]+_(?:total|seconds|bytes|differences|walled))\b/g, metrics)
     f(/\.\/parley (\w+)/g, commands)
   }
+})
+
+t.test('the wall is told of every table that it stands around', async t => {
+  const wall = await readFile(new URL('docs/wall.md', root), 'utf8')
+  t.ok(wall.includes(`| reader (\`PARLEY_READER_URL\`) | ${WALLED_TABLES.map(name => `\`${name}\``).join(', ')} |`))
 })
 
 /** As pages of GitHub name a heading. */
