@@ -234,14 +234,15 @@ async function sendChunks(
   return reply.type(`${type}; charset=utf-8`).send(Readable.from(all(), { objectMode: true, highWaterMark: 1 }))
 }
 
-/** Lists a request until it is answered; its signal aborts when the connection closes before that, or when the node stops. */
+/** Lists a request until it is answered; its signal aborts when the connection closes before that, when its stream is over, or when the node stops. */
 function track(reply: FastifyReply, running: Running, streams: boolean): AbortSignal {
   const controller = new AbortController()
   const request = { controller, streams }
   running.requests.add(request)
   reply.raw.once('close', () => {
     running.requests.delete(request)
-    if (!reply.raw.writableFinished) controller.abort()
+    // The answer to a HEAD is finished while its stream goes on, which nobody reads.
+    if (streams || !reply.raw.writableFinished) controller.abort()
     running.onEnd()
   })
   return controller.signal

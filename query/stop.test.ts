@@ -1,5 +1,5 @@
-// How a node stops beside clients that keep their connections: streams end whole, other answers are finished, and then it is over.
-import { Agent, get, type IncomingMessage } from 'node:http'
+// How streams end, and how a node stops beside clients that keep their connections: streams end whole, other answers are finished.
+import { Agent, request as httpRequest, type IncomingMessage } from 'node:http'
 import { text } from 'node:stream/consumers'
 import t from 'tap'
 import Type from 'typebox'
@@ -38,9 +38,9 @@ async function start(of: Endpoint) {
     '127.0.0.1',
     0,
   )
-  const ask = () => {
+  const ask = (method = 'GET') => {
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
-    get({ port: server.port, path: of.path, agent }, resolve).on('error', reject)
+    httpRequest({ port: server.port, path: of.path, method, agent }, resolve).on('error', reject).end()
     return promise
   }
   return { server, ask }
@@ -53,6 +53,24 @@ t.test('a stream ends with its last frame, and the connection that carried it do
   const read = text(answer)
   await server.close()
   t.equal(await read, 'data: 1\n\ndata: [DONE]\n\n')
+})
+
+t.test('who asks for the headers alone leaves no stream behind', async t => {
+  const { promise: asked, resolve: begin } = Promise.withResolvers<AbortSignal>()
+  const { server, ask } = await start({
+    ...stream,
+    work: async call => {
+      begin(call.signal)
+      return framed(untilAborted(call.signal))
+    },
+  })
+  const answer = await ask('HEAD')
+  t.equal(answer.statusCode, 200)
+  t.equal(await text(answer), '')
+  const signal = await asked
+  if (!signal.aborted) await new Promise(resolve => signal.addEventListener('abort', resolve, { once: true }))
+  t.ok(signal.aborted)
+  await server.close()
 })
 
 t.test('an answer under way is finished first', async t => {
