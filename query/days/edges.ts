@@ -3,7 +3,7 @@
 import type { Window } from '../window.ts'
 import { timeOf } from './activity.ts'
 import type { Ids } from './ids.ts'
-import { type Figures, numbersOf, type ToolDay, type Versioned } from './rows.ts'
+import { type Figures, numbersOf, type ToolDay, type Versioned, versionOf } from './rows.ts'
 
 const DAY_MS = 86_400_000
 const NANOS = 1_000_000
@@ -61,39 +61,58 @@ export function edgesOf({ fromMs, toMs, parameters }: Window): Edge[] {
 
 /** Days that are kept, under their versions. */
 export interface EdgeDays {
-  readonly kept: Map<string, EdgeDay>
+  /** Rows of a day that was brought to its version. */
+  rowsOf(day: string): readonly EdgeRows[]
   /** Whether days of so many rows are worth keeping where so many bytes are free. */
   fits(rows: readonly number[], freeBytes: number): boolean
-  /** Keeps those days longest that were asked for last. */
-  touch(days: readonly string[]): void
-  keep(day: string, rows: readonly EdgeRow[]): void
+  /**
+   * Brings some days to the versions that the store says; others may have to go for them. Whether any of them came with another version:
+   * that one is newer.
+   */
+  refresh(
+    days: readonly string[],
+    versions: ReadonlyMap<string, string>,
+    read: (day: string) => Promise<readonly EdgeRow[]>,
+  ): Promise<boolean>
+  /** Lets go of all days but some. */
+  shrink(but: readonly string[]): void
   bytes(): number
 }
 
 /** No days yet. */
 export function createEdgeDays(ids: Ids): EdgeDays {
   const kept = new Map<string, EdgeDay>()
+  const touch = (day: string): void => {
+    const found = kept.get(day)
+    if (found === undefined) return
+    kept.delete(day)
+    kept.set(day, found)
+  }
   return {
-    kept,
+    rowsOf: day => kept.get(day)?.rows ?? [],
     fits: (rows, freeBytes) =>
-      Math.max(0, ...rows) <= ROWS_MAX && rows.reduce((sum, n) => sum + n, 0) * ROW_BYTES <= freeBytes,
-    touch(days) {
+      // Twice, since whatever else is kept grows as well.
+      Math.max(0, ...rows) <= ROWS_MAX && rows.reduce((sum, n) => sum + n, 0) * ROW_BYTES * 2 <= freeBytes,
+    async refresh(days, versions, read) {
+      // None of those that are asked for goes for another of them.
+      for (const day of days) touch(day)
+      let newer = false
       for (const day of days) {
-        const found = kept.get(day)
-        if (found === undefined) continue
+        const version = versions.get(day)
+        if (kept.get(day)?.version === version) continue
         kept.delete(day)
-        kept.set(day, found)
+        if (version === undefined) continue
+        const found = await read(day)
+        kept.set(day, { version: versionOf(found), rows: found.map(row => rowsOf(ids, row)) })
+        newer ||= kept.get(day)?.version !== version
+        for (const one of kept.keys()) {
+          if (kept.size > DAYS_MAX) kept.delete(one)
+        }
       }
+      return newer
     },
-    keep(day, rows) {
-      const version = BigInt.asIntN(
-        64,
-        rows.reduce((sum, row) => sum + BigInt(row.version), 0n),
-      ).toString()
-      kept.set(day, { version, rows: rows.map(row => rowsOf(ids, row)) })
-      for (const one of kept.keys()) {
-        if (kept.size > DAYS_MAX) kept.delete(one)
-      }
+    shrink(but) {
+      for (const day of kept.keys()) if (!but.includes(day)) kept.delete(day)
     },
     bytes: () => [...kept.values()].reduce((sum, { rows }) => sum + bytesOf(rows), 0),
   }

@@ -36,7 +36,7 @@ export async function readFilteredTools(
     if ((await memory.refresh(reader, asked)) !== 'done') return null
     return sortedTools(
       memory,
-      rows.map(row => toolOf(memory.ids, row)),
+      rows.map(row => memory.toolSumOf(toolOf(memory.ids, row))),
     )
   })
 }

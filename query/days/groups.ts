@@ -62,10 +62,11 @@ function gather(memory: OrganizationDays, grouping: Grouping, { days, nanos }: A
     known.set(number, found)
     return found
   }
-  for (let conversation = 0; conversation < numbers.length; conversation++) {
-    const number = numbers[conversation] as number
+  const { events: counts } = memory.settled()
+  for (let conversation = 0; conversation < counts.length; conversation++) {
+    const number = numbers[conversation] ?? 0
     const day = days[conversation] as number
-    const events = memory.eventsOf(conversation)
+    const events = counts[conversation] as number
     if (number === 0 || day === 0 || events === 0) continue
     const of = known.get(number) ?? groupsFor(number)
     for (const group of of.groups) {

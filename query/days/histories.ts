@@ -27,11 +27,12 @@ function historiesOf(memory: OrganizationDays, users: readonly string[], meets: 
     if (number !== undefined) places[number] = i + 1
   })
   const sums = users.map(() => ({ conversations: 0, events: 0 }))
-  const size = memory.ids.size()
-  const owners = new Uint32Array(size)
-  for (let conversation = 0; conversation < size; conversation++) {
-    const place = places[memory.userOf(conversation)] as number
-    const events = place === 0 ? 0 : memory.eventsOf(conversation)
+  const owners = new Uint32Array(memory.ids.size())
+  const { users: of, events: counts } = memory.settled()
+  for (let conversation = 0; conversation < counts.length; conversation++) {
+    const place = places[of[conversation] as number] as number
+    if (place === 0) continue
+    const events = counts[conversation] as number
     const sum = sums[place - 1]
     if (sum === undefined || events === 0 || !meets(conversation)) continue
     sum.conversations++

@@ -6,7 +6,7 @@ import type { Parameters, Reader } from '../reader.ts'
 import { createColumns, EVENT_VALUES, type Values } from './columns.ts'
 import { createEdgeDays, type EdgeRow, type EdgeRows } from './edges.ts'
 import { createIds, type Ids } from './ids.ts'
-import { createPeople } from './people.ts'
+import { createPeople, type People } from './people.ts'
 import * as held from './rows.ts'
 import type { EventColumn } from './said.ts'
 import {
@@ -19,6 +19,7 @@ import {
   versionsOf,
 } from './shelves.ts'
 import * as sql from './sql.ts'
+import { createToolMonths, type ToolSum, toolSumOf } from './tool-months.ts'
 import { createUsers, type Users } from './users.ts'
 
 /** What may be kept: who was there and what days came to; that and tools, or prices, besides. Each is read when it is first asked for. */
@@ -51,7 +52,9 @@ export interface OrganizationDays {
   days(): Iterable<string>
   conversationsOf(day: string): Uint32Array
   figuresOf(day: string): held.Figures | undefined
-  toolsOf(day: string): readonly held.ToolDay[]
+  /** Tools of some days, which are in order, with whoever called them. */
+  toolSumsOf(days: readonly string[]): readonly ToolSum[]
+  toolSumOf(tool: held.ToolDay): ToolSum
   pricesOf(day: string): readonly held.Priced[]
   /** Conversations of a day with all that is kept of them. */
   pairsOf(day: string): held.Pairs | undefined
@@ -67,6 +70,8 @@ export interface OrganizationDays {
   saidOf(kind: ValuesKind): Pick<EventColumn, 'days' | 'numbersOf'>
   /** Of a conversation; 0 = nobody is known. */
   userOf(conversation: number): number
+  /** Both by number of a conversation: for walks over all of them. */
+  settled(): ReturnType<People['settled']>
   /** Events of a conversation on all days. */
   eventsOf(conversation: number): number
   /** Seconds between which a conversation with events stands. */
@@ -79,6 +84,9 @@ export interface OrganizationDays {
 
 const DAY_MS = 86_400_000
 const NOBODY = new Uint32Array(0)
+
+/** Days of one shelf that are read beside those of others. */
+const CHANGED_DAYS = 2
 
 const isValues = (kind: Kind): kind is ValuesKind => kind.startsWith('values ')
 
@@ -95,58 +103,64 @@ export function createOrganizationDays(): OrganizationDays {
   const columns = createColumns(ids)
   const shelves = shelvesOf(days, ids, users)
   const edgeDays = createEdgeDays(ids)
+  const toolMonths = createToolMonths(people)
   let unsettled = true
 
-  const bytesWithoutEdges = (): number =>
+  const bytesOfWhatMustBe = (): number =>
     ids.bytes() + users.bytes() + people.bytes() + columns.bytes() + bytesOfDays(days)
-  const bytes = (): number => bytesWithoutEdges() + edgeDays.bytes()
-  const told = createTold(() => days.prices.size > 0)
+  const bytes = (): number => bytesOfWhatMustBe() + edgeDays.bytes() + toolMonths.bytes()
+  const told = createTold()
 
   /** Reads rows of some days where others are kept than the store has. @returns versions that are not older than any of them. */
   async function readEdges(reader: Reader, { kinds, edges = [] }: Refresh): Promise<StoreVersions> {
     const versions = await told.versions(reader, kinds)
-    let newer = false
-    for (const day of edges) {
-      const version = versions.events.get(day)
-      if (edgeDays.kept.get(day)?.version === version) continue
-      edgeDays.kept.delete(day)
-      if (version === undefined) continue
-      edgeDays.keep(day, await reader.read<EdgeRow>('day_rows', sql.DAY_ROWS_SQL, boundDays([day])))
-      newer ||= edgeDays.kept.get(day)?.version !== version
-    }
-    edgeDays.touch(edges)
+    const newer = await edgeDays.refresh(edges, versions.events, day =>
+      reader.read<EdgeRow>('day_rows', sql.DAY_ROWS_SQL, boundDays([day])),
+    )
     if (!newer) return versions
     // Who is named in those rows only must be in memory afterwards.
     told.forget()
     return told.versions(reader, kinds)
   }
 
-  async function refresh(reader: Reader, asked: Refresh): Promise<Refreshed> {
-    const { kinds, maxBytes, statements = Infinity } = asked
-    const versions = await readEdges(reader, asked)
-    // Rows of edges can be read again by each question; what else is kept can't.
-    if (bytes() > maxBytes) edgeDays.kept.clear()
-    let read = 0
+  /** What stands under other versions, as statements. */
+  function jobsOf(versions: StoreVersions, kinds: readonly Kind[]): Job[] {
     const ofKeys = kinds.filter(isValues).map(kind => columns.of(kind).shelf)
-    for (const shelf of [...shelves, ...ofKeys]) {
-      if (!kinds.some(kind => isOf(shelf.kind, kind))) continue
+    const needed = [...shelves, ...ofKeys].filter(shelf => kinds.some(kind => isOf(shelf.kind, kind)))
+    return needed.flatMap(shelf => {
       const missing = changed(shelf, shelf.versionsOf(versions), () => {
         unsettled = true
       })
-      for (let i = 0; i < missing.length; i += shelf.each) {
-        if (bytes() > maxBytes) return 'full'
-        if (read++ >= statements) return 'more'
-        const some = missing.slice(i, i + shelf.each)
-        unsettled ||= shelf.kind === 'figures'
-        // Whatever becomes of the read: a day that is not kept is read next time, and one that the store no longer has stays away.
-        for (const day of some) shelf.kept.delete(day)
-        shelf.keep(
-          await reader.read<unknown>(shelf.question, shelf.sql, { ...boundDays(some), ...shelf.parameters }),
-          versions,
-          some,
-        )
-      }
+      const places = Array.from({ length: Math.ceil(missing.length / shelf.each) }, (_, i) => i * shelf.each)
+      return places.map(from => ({ shelf, days: missing.slice(from, from + shelf.each) }))
+    })
+  }
+
+  async function read(reader: Reader, versions: StoreVersions, { shelf, days }: Job): Promise<void> {
+    unsettled ||= shelf.kind === 'figures'
+    // Whatever becomes of the read: a day that is not kept is read next time, and one that the store no longer has stays away.
+    for (const day of days) shelf.kept.delete(day)
+    const bound = { ...boundDays(days), ...shelf.parameters }
+    shelf.keep(await reader.read<unknown>(shelf.question, shelf.sql, bound), versions, days)
+  }
+
+  async function refresh(reader: Reader, asked: Refresh): Promise<Refreshed> {
+    const { kinds, maxBytes, statements = Infinity } = asked
+    const versions = await readEdges(reader, asked)
+    // Rows of edges can be read by each question, and months be added up; what else is kept can't.
+    if (bytes() > maxBytes) {
+      edgeDays.shrink(asked.edges ?? [])
+      toolMonths.clear()
     }
+    const jobs = jobsOf(versions, kinds)
+    // What has changed since is little and read at once; a load of many days has its statements one after the other.
+    const atOnce = jobs.every(({ days }) => days.length <= CHANGED_DAYS) ? jobs.length : 1
+    const now = jobs.slice(0, statements)
+    for (let i = 0; i < now.length; i += atOnce) {
+      if (bytes() > maxBytes) return 'full'
+      await allOf(now.slice(i, i + atOnce).map(job => read(reader, versions, job)))
+    }
+    if (now.length < jobs.length) return 'more'
     if (bytes() > maxBytes) return 'full'
     if (unsettled) people.settle({ size: ids.size(), ...days })
     unsettled = false
@@ -156,26 +170,32 @@ export function createOrganizationDays(): OrganizationDays {
   return {
     refresh,
     forget(kind) {
+      if (kind === 'tools') toolMonths.clear()
       if (kind === 'tools' || kind === 'prices') days[kind].clear()
       else columns.forget(kind)
     },
     days: () => days.events.keys(),
     conversationsOf: day => days.events.get(day)?.conversations ?? NOBODY,
     figuresOf: day => days.figures.get(day),
-    toolsOf: day => days.tools.get(day)?.tools ?? [],
+    toolSumsOf(asked) {
+      const sizes = { conversations: ids.size(), users: users.size() }
+      return toolMonths.of(asked, day => days.tools.get(day), sizes)
+    },
+    toolSumOf: tool => toolSumOf(tool, people),
     pricesOf: day => days.prices.get(day)?.priced ?? [],
     pairsOf: day => days.events.get(day),
     keepsRowsOf(edges, maxBytes) {
-      const free = maxBytes - bytesWithoutEdges()
+      const free = maxBytes - bytesOfWhatMustBe() - toolMonths.bytes()
       const newest = [...days.events.keys()].reduce((a, b) => (a > b ? a : b), '')
       const rows = edges.map(day => days.figures.get(day)?.events ?? 0)
       return !edges.includes(newest) && edgeDays.fits(rows, free)
     },
-    rowsOf: day => edgeDays.kept.get(day)?.rows ?? [],
+    rowsOf: edgeDays.rowsOf,
     holds: kind => !isValues(kind) || columns.has(kind),
     valuesOf: kind => columns.captures(kind).settled(ids.size()),
     saidOf: columns.events,
     userOf: people.userOf,
+    settled: people.settled,
     eventsOf: people.eventsOf,
     extentOf: people.extentOf,
     users,
@@ -196,22 +216,44 @@ function bytesOfDays({ events, captures, figures, tools, prices }: Days): number
   return pairs + sum(figures, held.bytesOfFigures) + sum(tools, held.bytesOfTools) + sum(prices, held.bytesOfPrices)
 }
 
+/** Days of a shelf that one statement reads. */
+interface Job {
+  readonly shelf: Shelf
+  readonly days: readonly string[]
+}
+
+/** Waits for all, also where one fails: what is read under way would be kept while others already look. */
+async function allOf(reads: readonly Promise<void>[]): Promise<void> {
+  const ends = await Promise.allSettled(reads)
+  const failed = ends.find(end => end.status === 'rejected')
+  if (failed !== undefined) throw failed.reason
+}
+
+interface Told {
+  readonly reader: Reader
+  readonly asked: readonly string[]
+  readonly rows: readonly VersionRow[]
+  readonly versions: StoreVersions
+}
+
 /** Versions of now, or what the same request has been told: a reader is made for one request. */
-function createTold(prices: () => boolean) {
-  let told: { reader: Reader; asked: readonly string[]; versions: StoreVersions } | undefined
+function createTold() {
+  let told: Told | undefined
   return {
     forget() {
       told = undefined
     },
     async versions(reader: Reader, kinds: readonly Kind[]): Promise<StoreVersions> {
-      const priced = kinds.some(kind => isOf('prices', kind)) || prices()
-      const named = kinds.some(kind => kind.startsWith(EVENT_VALUES))
-      const more = [...(priced ? [sql.PRICE_VERSIONS_SQL] : []), ...(named ? [sql.METADATA_VERSIONS_SQL] : [])]
-      if (told?.reader !== reader || more.some(one => !told?.asked.includes(one))) {
-        const rows = await reader.read<VersionRow>('day_versions', [sql.VERSIONS_SQL, ...more].join('\n  UNION ALL'))
-        told = { reader, asked: more, versions: versionsOf(rows) }
+      const known: Pick<Told, 'asked' | 'rows'> = told?.reader === reader ? told : { asked: [], rows: [] }
+      const priced = kinds.some(kind => isOf('prices', kind)) ? [sql.PRICE_VERSIONS_SQL] : []
+      const named = kinds.some(kind => kind.startsWith(EVENT_VALUES)) ? [sql.METADATA_VERSIONS_SQL] : []
+      const missing = [sql.VERSIONS_SQL, ...priced, ...named].filter(one => !known.asked.includes(one))
+      if (missing.length > 0) {
+        const more = await reader.read<VersionRow>('day_versions', missing.join('\n  UNION ALL'))
+        const rows = [...known.rows, ...more]
+        told = { reader, asked: [...known.asked, ...missing], rows, versions: versionsOf(rows) }
       }
-      return told.versions
+      return (told as Told).versions
     },
   }
 }

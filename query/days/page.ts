@@ -28,6 +28,9 @@ export function readKeptPage(
   })
 }
 
+/** Numbers of days are below it: those of 16 bits. */
+const DAYS_MAX = 65_536
+
 function choose(
   memory: OrganizationDays,
   { days, nanos }: Activity,
@@ -38,23 +41,24 @@ function choose(
   const after = afterCursor(memory, { days, nanos }, { sort, slice })
   // How many end on each day, so that only those of the days that the page reaches are put in order.
   const eligible = new Uint8Array(days.length)
-  const ofDays = new Map<number, number>()
-  for (let conversation = 0; conversation < days.length; conversation++) {
+  const ofDays = new Uint32Array(DAYS_MAX)
+  const { events } = memory.settled()
+  for (let conversation = 0; conversation < events.length; conversation++) {
     const day = days[conversation] as number
-    if (day === 0 || memory.eventsOf(conversation) === 0 || !after(conversation) || !meets(conversation)) continue
+    if (day === 0 || events[conversation] === 0 || !after(conversation) || !meets(conversation)) continue
     eligible[conversation] = 1
-    ofDays.set(day, (ofDays.get(day) ?? 0) + 1)
+    ofDays[day] = (ofDays[day] as number) + 1
   }
-  const reached = new Set<number>()
+  const reached = new Uint8Array(DAYS_MAX)
   let found = 0
-  for (const [day, count] of [...ofDays].sort(([a], [b]) => (sort === 'newest' ? b - a : a - b))) {
-    if (found >= slice.offset + slice.limit) break
-    reached.add(day)
-    found += count
+  for (let i = 0; i < DAYS_MAX && found < slice.offset + slice.limit; i++) {
+    const day = sort === 'newest' ? DAYS_MAX - 1 - i : i
+    reached[day] = 1
+    found += ofDays[day] as number
   }
   const page: number[] = []
   for (let conversation = 0; conversation < days.length; conversation++) {
-    if (eligible[conversation] === 1 && reached.has(days[conversation] as number)) page.push(conversation)
+    if (eligible[conversation] === 1 && reached[days[conversation] as number] === 1) page.push(conversation)
   }
   return page
     .sort(ahead)

@@ -7,6 +7,10 @@ export interface People {
   /** 0 = nobody is known. */
   userOf(conversation: number): number
   eventsOf(conversation: number): number
+  /** The same by number, as far as it reaches: walks over all conversations take a tenth of the time that calls for each would. */
+  settled(): { readonly users: Uint32Array; readonly events: Uint32Array }
+  /** Conversations that were known and have another user since: where their list ends, and those since an earlier end; null: too many. */
+  changes(): { readonly end: number; since(end: number): readonly number[] | null }
   /** Seconds between which its events stand; precondition: it has some. */
   extentOf(conversation: number): { first: number; last: number }
   /** Precondition: numbers of conversations are below `size`. */
@@ -14,21 +18,30 @@ export interface People {
   bytes(): number
 }
 
+/** Changes that are remembered; with more whoever asks looks at everybody. */
+const CHANGES_MAX = 10_000
+
 /** Nobody yet. */
 export function createPeople(users: Users): People {
-  let captured = new Uint32Array(0)
-  let seen = new Uint32Array(0)
+  let owners = new Uint32Array(0)
   let totals = new Uint32Array(0)
   let first = new Uint32Array(0)
   let last = new Uint32Array(0)
+  let changed: number[] = []
+  let dropped = 0
   return {
-    userOf: conversation => captured[conversation] || seen[conversation] || 0,
+    userOf: conversation => owners[conversation] ?? 0,
+    settled: () => ({ users: owners, events: totals }),
+    changes: () => ({
+      end: dropped + changed.length,
+      since: end => (end < dropped ? null : changed.slice(end - dropped)),
+    }),
     eventsOf: conversation => totals[conversation] ?? 0,
     extentOf: conversation => ({ first: first[conversation] as number, last: last[conversation] as number }),
-    bytes: () => captured.byteLength * 5,
+    bytes: () => owners.byteLength * 4,
     settle({ size, captures, events }) {
-      captured = new Uint32Array(size)
-      seen = new Uint32Array(size)
+      const captured = new Uint32Array(size)
+      const seen = new Uint32Array(size)
       totals = new Uint32Array(size)
       first = new Uint32Array(size).fill(0xffffffff)
       last = new Uint32Array(size)
@@ -45,6 +58,13 @@ export function createPeople(users: Users): People {
           if ((firsts[i] as number) < (first[conversation] as number)) first[conversation] = firsts[i] as number
           if ((lasts[i] as number) > (last[conversation] as number)) last[conversation] = lasts[i] as number
         }
+      }
+      for (let i = 0; i < size; i++) if (captured[i] === 0) captured[i] = seen[i] as number
+      for (let i = 0; i < owners.length; i++) if (captured[i] !== owners[i]) changed.push(i)
+      owners = captured
+      if (changed.length > CHANGES_MAX) {
+        dropped += changed.length
+        changed = []
       }
     },
   }

@@ -139,7 +139,7 @@ export function toolOf(ids: Ids, row: ToolRow): ToolDay {
 }
 
 /** The version of rows together: the sums of the store wrap around at 64 bits, and so does theirs. */
-function versionOf(rows: readonly Versioned[]): string {
+export function versionOf(rows: readonly Versioned[]): string {
   const sum = rows.reduce((sum, row) => sum + BigInt(row.version), 0n)
   return BigInt.asIntN(64, sum).toString()
 }

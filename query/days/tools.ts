@@ -3,12 +3,14 @@ import { TOOLS_MAX } from '#proto/dashboard/tools.ts'
 import type { Reader } from '../reader.ts'
 import { type ToolPeople, type ToolRecord, toolKey } from '../reads/tools.ts'
 import type { Window } from '../window.ts'
+import { createMarks } from './bits.ts'
 import { edgesOf, toolsWithin } from './edges.ts'
 import type { KeptDays } from './kept.ts'
 import { levelsOf } from './levels.ts'
 import type { OrganizationDays } from './organization.ts'
 import { type ToolDay, type ToolRow, toolOf } from './rows.ts'
 import { RAGGED_TOOLS_SQL } from './sql.ts'
+import { type ToolSum, together } from './tool-months.ts'
 
 /** A tool with its figures and its people: what `readToolFigures` and `readToolPeople` answer. */
 export type KeptTool = ToolRecord & Pick<ToolPeople, 'conversations' | 'users' | 'last_at'>
@@ -30,63 +32,46 @@ export function readKeptTools(
     // The edges first, as with figures.
     const ragged = inMemory ? [] : await reader.read<ToolRow>('ragged_tools', RAGGED_TOOLS_SQL, window.parameters)
     if ((await memory.refresh(reader, inMemory ? { ...asked, edges: days } : asked)) !== 'done') return null
-    const whole = [...memory.days()].filter(day => day > from_day && day < to_day)
-    const calls = [
-      ...whole.flatMap(memory.toolsOf),
-      ...ragged.map(row => toolOf(memory.ids, row)),
-      ...(inMemory ? edges.flatMap(edge => toolsWithin(memory.rowsOf(edge.day), edge, memory.ids.size())) : []),
-    ]
-    return sortedTools(memory, calls)
+    const whole = [...memory.days()].filter(day => day > from_day && day < to_day).sort()
+    const atEdges = inMemory
+      ? edges.flatMap(edge => toolsWithin(memory.rowsOf(edge.day), edge, memory.ids.size()))
+      : ragged.map(row => toolOf(memory.ids, row))
+    return sortedTools(memory, [...memory.toolSumsOf(whole), ...atEdges.map(memory.toolSumOf)])
   })
 }
 
 /** Tools from calls of days, in the order of answers. */
-export function sortedTools(memory: OrganizationDays, calls: readonly ToolDay[]): KeptTool[] {
+export function sortedTools(memory: OrganizationDays, calls: readonly ToolSum[]): KeptTool[] {
   const counter = createCounter(memory)
-  const tools = [...Map.groupBy(calls, toolKey).values()].map(days => sumOf(days, counter))
+  const tools = [...Map.groupBy(calls, toolKey).values()].map(some => sumOf(some, counter))
   return tools
     .filter(tool => tool.calls > 0)
     .sort(byCalls)
     .slice(0, TOOLS_MAX)
 }
 
-function sumOf(days: readonly ToolDay[], counter: Counter): KeptTool {
-  const total = (of: (day: ToolDay) => number): number => days.reduce((sum, day) => sum + of(day), 0)
-  const { kind, name } = days[0] as ToolDay
-  const [p50 = -1, p95 = -1, p99 = -1] = levelsOf(days, [0.5, 0.95, 0.99])
+function sumOf(some: readonly ToolSum[], counter: Counter): KeptTool {
+  const { timed, us, buckets, counts, ...sums } = together(some)
+  const [p50 = -1, p95 = -1, p99 = -1] = levelsOf([{ buckets, counts }], [0.5, 0.95, 0.99])
   return {
-    ...{ kind, name, calls: total(day => day.calls), errors: total(day => day.errors) },
-    ...{ timed: String(total(day => day.timed)), us: String(total(day => day.us)) },
-    buckets: [p50, p95, p99],
-    slowest: days.reduce((most, { buckets }) => Math.max(most, ...Array.from(buckets)), -1),
-    ...counter(days),
-    last_at: days.reduce((last, day) => (day.last_at > last ? day.last_at : last), ''),
+    ...{ ...sums, timed: String(timed), us: String(us), buckets: [p50, p95, p99] },
+    slowest: Array.from(buckets).reduce((most, bucket) => Math.max(most, bucket), -1),
+    ...counter(some),
   }
 }
 
-type Counter = (days: readonly ToolDay[]) => { conversations: number; users: number }
+type Counter = (some: readonly ToolSum[]) => { conversations: number; users: number }
 
-/** Counts conversations and known users of one tool after the other: who was counted is marked with the number of the tool. */
+/** Counts conversations and known users of one tool after the other. */
 function createCounter(memory: OrganizationDays): Counter {
-  const seen = new Uint32Array(memory.ids.size())
-  const usersSeen = new Uint32Array(memory.users.size())
-  let tool = 0
-  return days => {
-    tool++
-    const counts = { conversations: 0, users: 0 }
-    for (const { conversations } of days) {
-      for (let i = 0; i < conversations.length; i++) {
-        const conversation = conversations[i] as number
-        if (seen[conversation] === tool) continue
-        seen[conversation] = tool
-        counts.conversations++
-        const user = memory.userOf(conversation)
-        if (user === 0 || usersSeen[user] === tool) continue
-        usersSeen[user] = tool
-        counts.users++
-      }
-    }
-    return counts
+  const conversations = createMarks(memory.ids.size())
+  const users = createMarks(memory.users.size())
+  return some => {
+    conversations.clear()
+    users.clear()
+    for (const { mark } of some) mark(conversations, users)
+    // Number 0 is nobody.
+    return { conversations: conversations.count(), users: users.count() - (users.has(0) ? 1 : 0) }
   }
 }
 
