@@ -72,6 +72,7 @@ t.test('a payload that cannot be parsed is listed, shown, sent again and dropped
   await f(['dead', 'drop'], 'name letters by id, or all of them by --all')
   await f(['dead', 'drop', '1', '--all'], 'or all of them by --all, not both')
   await f(['dead', 'drop', '--all', '--code', 'DEAD_PRASE'], '--code must be one of DEAD_ENVELOPE_VERSION, ')
+  await f(['dead', 'list', '5'], 'parley dead list')
   await f(['dead', 'list', '--org', 'mine'], '--org must be a uuid')
   await f(['dead', 'list', '--wrong'], "Unknown option '--wrong'")
   await f(['dead'], 'parley dead list')

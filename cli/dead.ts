@@ -32,7 +32,8 @@ export async function dead(args: readonly string[]): Promise<number> {
     ...(values.code === undefined ? {} : { code: values.code }),
     ...(values.org === undefined ? {} : { organization: values.org }),
   }
-  if (!['list', 'show', 'replay', 'drop'].includes(command ?? '')) throw new UsageError(DEAD_USAGE)
+  if (!['list', 'show', 'replay', 'drop'].includes(command ?? '') || (command === 'list' && ids.length > 0))
+    throw new UsageError(DEAD_USAGE)
   if (filter.code !== undefined && !CODES.includes(filter.code))
     throw new UsageError(`--code must be one of ${CODES.join(', ')}`)
   if (filter.organization !== undefined && !isUuid(filter.organization)) throw new UsageError('--org must be a uuid')

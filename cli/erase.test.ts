@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import t from 'tap'
 import { type ErasureRecord, erasureKeyOf, userHash } from '#proto/erasure.ts'
 import { openBuckets } from '#streams/apply.ts'
-import { getErasure } from '#streams/erasures.ts'
+import { getErasure, listErasures } from '#streams/erasures.ts'
 import { connectNats, freshDatabase, nodeEnv, startNats } from '#test/rig.ts'
 
 const main = fileURLToPath(new URL('./main.ts', import.meta.url))
@@ -48,6 +48,16 @@ t.test('an erasure is asked for, told and lifted', async t => {
   t.match(await parley('lift', 'ada', '--org', organization), { code: 0, out: 'lifted' })
   t.strictSame(await db.store.read('SELECT * FROM erased'), [])
   t.match(await parley('lift', 'ada', '--org', organization), { code: 1, out: 'no such tombstone' })
+  const before = await listErasures(cursors, organization)
+  for (const args of [
+    ['user', 'Grace', 'Hopper'],
+    ['organization', randomUUID()],
+    ['lift', 'a', 'b'],
+    ['status', 'grace'],
+  ]) {
+    t.match(await parley(...args, '--org', organization), { code: 2, err: 'parley erase user ID' }, args.join(' '))
+  }
+  t.strictSame(await listErasures(cursors, organization), before, 'nobody is erased by half a name')
   t.match(await parley('user', 'ada'), { code: 2, err: 'parley erase user ID' })
   t.match(await parley('status', '--org', 'mine'), { code: 2, err: '--org must be a uuid' })
 })

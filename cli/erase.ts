@@ -18,7 +18,9 @@ export async function erase(args: readonly string[]): Promise<number> {
   const organization = values.org?.toLowerCase()
   if (organization !== undefined && !isUuid(organization)) throw new UsageError('--org must be a uuid')
   const named = command === 'user' || command === 'lift'
-  if (!(named ? user && organization : command === 'organization' ? organization : command === 'status')) {
+  // `erase user Ada Lovelace` would be the end of somebody called Ada.
+  const isWhole = positionals.length === (named ? 2 : 1)
+  if (!isWhole || !(named ? user && organization : command === 'organization' ? organization : command === 'status')) {
     throw new UsageError(ERASE_USAGE)
   }
   const nc = await openNats()

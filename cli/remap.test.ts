@@ -107,4 +107,5 @@ t.test('history follows prices and rules as far as it can be told', async t => {
   const f = async (args: string[], message: string) => t.match(await parley(...args), { code: 2, err: message })
   await f(['--org', 'mine'], 'parley remap --org UUID')
   await f(['again'], 'parley remap --org UUID')
+  await f(['cancel', 'it'], 'parley remap --org UUID')
 })

@@ -54,7 +54,8 @@ export async function remap(args: readonly string[]): Promise<number> {
     },
   })
   const [command] = positionals
-  if (command !== undefined && command !== 'status' && command !== 'cancel') throw new UsageError(REMAP_USAGE)
+  if (positionals.length > 1 || (command !== undefined && command !== 'status' && command !== 'cancel'))
+    throw new UsageError(REMAP_USAGE)
   if (command === undefined && !isUuid(values.org ?? '')) throw new UsageError(REMAP_USAGE)
   const nc = await openNats()
   try {

@@ -52,6 +52,7 @@ t.test('stored payloads are read again by position and by time, and count once',
   })
   const f = async (args: string[], message: string) => t.match(await parley(...args), { code: 2, err: message })
   await f(['--from', '1', '--to', '2'], 'parley replay --partition P')
+  await f(['statsu', '--since', '2h'], 'parley replay --partition P')
   await f(['--partition', '7', '--from', '1', '--to', '2'], 'there are 1 partitions')
   await f(['--since', 'soon'], '--since: not a time: soon')
   await f(['--partition', '0', '--from', 'x', '--to', '2'], '--from must be a whole number')

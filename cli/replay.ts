@@ -38,7 +38,8 @@ export async function replay(args: readonly string[]): Promise<number> {
   const byTime = values.since !== undefined
   const byPosition = values.from !== undefined && values.to !== undefined && values.partition !== undefined
   const status = positionals[0] === 'status'
-  if (Number(byTime) + Number(byPosition) + Number(status) !== 1) throw new UsageError(REPLAY_USAGE)
+  const isOne = Number(byTime) + Number(byPosition) + Number(status) === 1
+  if (!isOne || positionals.length > (status ? 1 : 0)) throw new UsageError(REPLAY_USAGE)
   const nc = await openNats()
   try {
     const { cursors, control } = await openBuckets(nc)
