@@ -11,7 +11,7 @@ import { readScript, type Script } from './script.ts'
 
 const MIGRATIONS = new URL('./migrations/', import.meta.url)
 /** What the migrations up to and with the one of this name make, each table by one statement. */
-const BASELINE = new URL('./baseline/0037_metadata_versions.sql', import.meta.url)
+const BASELINE = new URL('./baseline/0040_sessions_rewritten.sql', import.meta.url)
 const TABLE_ALREADY_EXISTS = '57'
 
 /** Inserts (per table) whose tokens are remembered: at one a second and partition, weeks. */

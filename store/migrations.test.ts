@@ -4,7 +4,7 @@ import { blockTables } from '#proto/rows.ts'
 import { fill, migrate, migrationNames } from '#store/migrate.ts'
 import { sharedClickHouse } from '#test/engines.ts'
 import { foldEvents } from '#test/folding.ts'
-import { freshDatabase, type TestDatabase } from '#test/rig.ts'
+import { eventually, freshDatabase, type TestDatabase } from '#test/rig.ts'
 
 const begun = await freshDatabase(t, (await sharedClickHouse()).url)
 const { store, url, database } = begun
@@ -271,6 +271,66 @@ t.test('events become finer with every row, wherever an attempt was cut short', 
   t.equal(whole.length, 11)
   t.strictSame(await definitions({ store, database }), whole, 'as in a database that began with the baseline')
 })
+
+t.test(
+  'captures become finer with every row, those that were there as well, wherever an attempt was cut short',
+  async t => {
+    const { store, database } = await freshDatabase(t, url)
+    const names = await migrationNames()
+    const place = { url, database, application: 'test' }
+    await store.command(`DROP DATABASE ${database} SYNC`)
+    await migrate({ ...place, only: names.filter(name => name < '0039') })
+    const insert = (from: number, rows: number): Promise<void> =>
+      store.command(`
+      INSERT INTO sessions (organization, conversation_id, user_id, metadata, received_at)
+      SELECT '00000000-0000-4000-8000-000000000001', reinterpretAsUUID(sipHash128(number)), toString(number % 50), map('plan', toString(number)),
+        toDateTime64('2026-06-15 12:00:00', 3, 'UTC') - toIntervalMinute(number)
+      FROM numbers(${from}, ${rows})`)
+    const held = async (): Promise<unknown> =>
+      store.read('SELECT count() AS n, sum(cityHash64(*)) AS hash FROM sessions')
+    /** Granules of the rows, the last of each part being its end; each projection by its name. */
+    const granules = async (): Promise<unknown> => {
+      const rows = await store.read<{ name: string; n: string }>(
+        `SELECT '' AS name, sum(marks - 1) AS n FROM system.parts WHERE database = {database:String} AND table = 'sessions' AND active
+       UNION ALL SELECT name, sum(marks - 1) FROM system.projection_parts WHERE database = {database:String} AND table = 'sessions' AND active
+       GROUP BY name`,
+        { parameters: { database } },
+      )
+      return Object.fromEntries(rows.map(row => [row.name, Number(row.n)]))
+    }
+    await insert(0, 16_384)
+    await store.command('OPTIMIZE TABLE sessions FINAL')
+    await insert(20_000, 100)
+    const before = await held()
+    t.strictSame(await granules(), { '': 3, by_user: 2, capture_versions: 1 })
+    // What an attempt left that ended before its last statement.
+    await store.command('CREATE TABLE sessions_next AS sessions')
+    await store.command('ALTER TABLE sessions_next ATTACH PARTITION ALL FROM sessions')
+    const finer = names.filter(name => name >= '0039')
+    t.strictSame(await migrate(place), finer)
+    t.strictSame(await held(), before)
+    await eventually('the parts to be written anew', async () => {
+      const [left] = await store.read<{ n: string }>(
+        `SELECT count() AS n FROM system.mutations WHERE database = {database:String} AND table = 'sessions' AND NOT is_done`,
+        { parameters: { database } },
+      )
+      return left?.n === '0'
+    })
+    t.match(await granules(), { '': 17, by_user: 16 })
+    t.strictSame(await held(), before, 'every row once')
+    // The tables have changed places, and then the process died.
+    await insert(30_000, 100)
+    const after = await held()
+    await store.command(`ALTER TABLE migrations DELETE WHERE name >= '0039' SETTINGS mutations_sync = 1`)
+    t.strictSame(await migrate(place), finer)
+    t.strictSame(await held(), after, 'it does not change them back')
+    t.strictSame(
+      await definitions({ store, database }),
+      await definitions(begun),
+      'as in a database that began with the baseline',
+    )
+  },
+)
 
 t.test('a first start that was cut short ends with the same tables, with the baseline and without', async t => {
   const whole = await definitions(begun)

@@ -31,11 +31,11 @@ CREATE TABLE {{database}}.events
     reasoning_tokens UInt64 CODEC(ZSTD(1)),
     cost_nanos UInt64 CODEC(ZSTD(1)),
     present UInt16,
-    input_preview String CODEC(ZSTD(1)),
-    output_preview String CODEC(ZSTD(1)),
+    input_preview String CODEC(ZSTD(3)) SETTINGS (max_compress_block_size = 1048576),
+    output_preview String CODEC(ZSTD(3)) SETTINGS (max_compress_block_size = 1048576),
     input_bytes UInt32 CODEC(ZSTD(1)),
     output_bytes UInt32 CODEC(ZSTD(1)),
-    metadata Map(LowCardinality(String), String) CODEC(ZSTD(1)),
+    metadata Map(LowCardinality(String), String) CODEC(ZSTD(3)) SETTINGS (max_compress_block_size = 1048576),
     checkpoints String CODEC(ZSTD(1)),
     received_at DateTime64(3, 'UTC') CODEC(Delta(8), ZSTD(1)),
     retention UInt8,
@@ -459,7 +459,7 @@ CREATE TABLE {{database}}.sessions
 ENGINE = MergeTree
 PARTITION BY retention
 ORDER BY (organization, conversation_id, received_at, origin_sequence, origin_frame)
-SETTINGS {{dedupe_window}}, index_granularity = 8192, materialize_projections_on_insert = 0, materialize_projections_on_merge = 1;
+SETTINGS index_granularity = 1024, min_compress_block_size = 16384, max_compress_block_size = 131072, {{dedupe_window}}, materialize_projections_on_insert = 0, materialize_projections_on_merge = 1;
 
 CREATE TABLE {{database}}.texts
 (
