@@ -1,5 +1,5 @@
 // The settings that every process shares.
-import { addresses, choice, HTTP, identifier, integer, NATS, names, text } from '#runtime/settings.ts'
+import { addresses, choice, HTTP, integer, NATS, named, names, text } from '#runtime/settings.ts'
 
 /** Shared by every process. */
 export const commonSettings = {
@@ -49,13 +49,20 @@ export const userSql = choice(
   ['off', 'plans', 'sql'],
   'plans',
 )
-export const clickhouseDatabase = identifier('PARLEY_DATABASE', 'database of all tables', 'parley')
+export const clickhouseDatabase = named('PARLEY_DATABASE', 'database of all tables', {
+  // It goes into SQL without quotes.
+  pattern: /^[A-Za-z_]\w{0,62}$/,
+  expected: 'letters, digits and _, no digit first',
+  fallback: 'parley',
+})
 
 export const dataDir = text('PARLEY_DATA_DIR', 'folder of all data, logs and local.json', '.parley')
 
-export const clickhouseCluster = identifier(
+export const clickhouseCluster = named(
   'PARLEY_CLICKHOUSE_CLUSTER',
   'name of the ClickHouse cluster to create tables on; empty for one server',
+  // It goes between quotes, and may be a macro of the server: {cluster}.
+  { pattern: /^[\w.{}-]{1,100}$/, expected: 'letters, digits and _ . - { }' },
 )
 
 export const pricesFile = text(

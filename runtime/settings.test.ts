@@ -1,6 +1,7 @@
 // What a setting takes for a value, and how it says what it expected.
 import t from 'tap'
-import { addresses, HTTP, identifier, integer, NATS, readSettings, url } from './settings.ts'
+import { clickhouseCluster, clickhouseDatabase } from './config.ts'
+import { addresses, HTTP, integer, NATS, readSettings, url } from './settings.ts'
 
 t.test('a whole number is digits alone', async t => {
   const setting = integer('N', 'a number', { default: 7, min: 0, max: 100 })
@@ -36,11 +37,15 @@ t.test('several addresses are each one', async t => {
   t.equal(addresses('A', 'servers', { required: false, schemes: NATS }).read(undefined), '')
 })
 
-t.test('a name that goes into SQL needs no quotes', async t => {
-  const setting = identifier('D', 'a database', 'parley')
-  t.equal(setting.read(undefined), 'parley')
-  t.equal(setting.read('_Parley2'), '_Parley2')
-  for (const text of ['my-data', '2nd', 'a b', 'a.b', 'a`b', "a'", 'é']) t.match(setting.read(text), Error, text)
+t.test('names of the store go into SQL: a database without quotes, a cluster between them', t => {
+  t.equal(clickhouseDatabase.read(undefined), 'parley')
+  t.equal(clickhouseDatabase.read('_Parley2'), '_Parley2')
+  for (const text of ['my-data', '2nd', 'a b', 'a.b', 'a`b', "a'", 'é']) {
+    t.match(clickhouseDatabase.read(text), { message: /^must be letters, digits and _, no digit first, not "/ }, text)
+  }
+  for (const text of ['', 'prod-eu', 'a.b', '{cluster}']) t.equal(clickhouseCluster.read(text), text)
+  for (const text of ["a'", 'a b', 'a;b']) t.match(clickhouseCluster.read(text), Error, text)
+  t.end()
 })
 
 t.test('every wrong variable is named at once, and addresses are not shown', async t => {

@@ -45,17 +45,19 @@ export function text(name: string, about: string, fallback = ''): Setting<string
   return { name, about, shown: fallback, read: value => value || fallback }
 }
 
-/** A name that goes into SQL as it is: of a database, of a cluster. */
-export function identifier(name: string, about: string, fallback = ''): Setting<string> {
+/** A name that is made of certain characters, because of where it is put; `expected` says them. */
+export function named(
+  name: string,
+  about: string,
+  { pattern, expected, fallback = '' }: { pattern: RegExp; expected: string; fallback?: string },
+): Setting<string> {
   return {
     name,
     about,
     shown: fallback,
     read: value => {
       if (value === undefined || value === '') return fallback
-      return /^[A-Za-z_]\w{0,62}$/.test(value)
-        ? value
-        : new Error(`must be letters, digits and _, no digit first, not ${JSON.stringify(value)}`)
+      return pattern.test(value) ? value : new Error(`must be ${expected}, not ${JSON.stringify(value)}`)
     },
   }
 }
