@@ -25,6 +25,9 @@ const BUNDLED = [
  */
 const TAP_FOLDER = 'node_modules/@tapjs'
 
+/** What tap follows errors with costs more than it tells here. */
+const DOMAIN = `--alias:async-hook-domain=${join(import.meta.dirname, 'domain.ts')}`
+
 /** Asked for by tap, for printing elements of React, which there are none of; it brings React along. */
 const UNUSED = 'node_modules/react-element-to-jsx-string'
 
@@ -40,7 +43,7 @@ const FORM = [
 /** Makes the bundles unless they are there. Returns the folder that the preloaded file knows (see stripped.mjs). */
 export async function bundleDependencies(): Promise<string> {
   const hash = createHash('sha256')
-  for (const file of ['package-lock.json', 'package.json', 'test/bundle.ts'])
+  for (const file of ['package-lock.json', 'package.json', 'test/bundle.ts', 'test/domain.ts'])
     hash.update(await readFile(join(ROOT, file)))
   const folder = join(ROOT, '.tap', `bundled-${hash.digest('hex').slice(0, 12)}`)
   if (existsSync(folder)) return folder
@@ -69,7 +72,7 @@ async function bundleInto(folder: string): Promise<void> {
   // Not imported here: it begins a test where it is.
   await writeFile(tap, "export * from 'tap'\nexport { default } from 'tap'\n")
   await promisify(execFile)(ESBUILD, [...files, `--outdir=${folder}`, ...FORM])
-  await promisify(execFile)(ESBUILD, [tap, `--outdir=${join(folder, TAP_FOLDER)}`, ...FORM])
+  await promisify(execFile)(ESBUILD, [tap, `--outdir=${join(folder, TAP_FOLDER)}`, DOMAIN, ...FORM])
   await mkdir(join(folder, UNUSED))
   await writeFile(join(folder, UNUSED, 'index.js'), 'exports.default = String\n')
   const found = Object.fromEntries([
