@@ -2,6 +2,7 @@
 // ended goes on where it stood, after what the unfinished piece has left is taken away.
 import { createHash } from 'node:crypto'
 import { uuidText } from '#proto/ids.ts'
+import { blockTables } from '#proto/rows.ts'
 import type { Store } from '#store/client.ts'
 import { buildProjections, strandedParts } from '#store/projections.ts'
 import { BLOCK, correctionsSql, eventsSql, FIRST_POSITION, tablesSql, type World } from './world.ts'
@@ -35,7 +36,7 @@ export async function build(store: Store, world: World, say: (line: string) => v
   const begun = known.filter(row => row.done === 0)
   for (const { piece } of begun) await clear(store, piece * rows, rows)
   // Merged afterwards, as far as there is time: in the end there are some parts a month, as where much has just arrived.
-  await store.command('SYSTEM STOP MERGES')
+  await mergesOf(store, 'STOP')
   const startedAt = performance.now()
   let made = 0
   for (let piece = 0; piece < pieces; piece++) {
@@ -52,7 +53,12 @@ export async function build(store: Store, world: World, say: (line: string) => v
       `${piece + 1} of ${pieces} pieces, ${Math.round(perSecond)} events/s, ${minutes((performance.now() - startedAt) / 1000)} minutes, ${minutes(left)} left`,
     )
   }
-  await store.command('SYSTEM START MERGES')
+  await mergesOf(store, 'START')
+}
+
+/** Merges of what is built here: without a table the engine takes all of its databases to be meant. */
+async function mergesOf(store: Store, how: 'STOP' | 'START'): Promise<void> {
+  for (const table of blockTables) await store.command(`SYSTEM ${how} MERGES ${table}`)
 }
 
 async function insertPiece(store: Store, world: World, from: number, count: number): Promise<void> {

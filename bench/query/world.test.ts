@@ -23,6 +23,10 @@ const pricing = pricingOf((await loadPrices('')).list)
 const world = {
   ...{ events: 1_200, texts: true, organization: ORGANIZATION, organizations: 3, share: 0.6, endMs: END_MS, days: 240 },
 }
+// Another database of the engine has reasons of its own to hold its merges still.
+const elsewhere = await freshDatabase(t)
+await elsewhere.store.command('INSERT INTO fences VALUES (1, 1)')
+await elsewhere.store.command('SYSTEM STOP MERGES fences')
 await build(store, world, () => {})
 
 const read = async <T>(table: string, where = '1'): Promise<Stored<T>[]> =>
@@ -53,6 +57,10 @@ const rowsOf = (outcome: ParseOutcome) => {
 }
 const texts = new Map((await read<TextRow>('texts')).map(row => [row.event_id, row]))
 const events = (await read<EventRow>('events', 'sign = 1 AND bitAnd(version, 4294967295) = 0')) as StoredEvent[]
+
+t.test('merges of other databases are left as they are', async t => {
+  await t.rejects(elsewhere.store.command('OPTIMIZE TABLE fences FINAL'), { code: '236' }, 'still stopped')
+})
 
 t.test('events of the SDK', async t => {
   const ours = events.filter(({ source }) => source !== 'otlp')
