@@ -1,5 +1,5 @@
 // The conversations of a page -> their rows: figures from events, traits from captures, the newest events with their texts.
-import type { ConversationEvent } from '#proto/dashboard/shared.ts'
+import type { ConversationEvent, CostMetadata } from '#proto/dashboard/shared.ts'
 import type { ConversationRow } from '#proto/dashboard/user-stories.ts'
 import { CONVERSATION_EVENTS, CONVERSATION_IO_MAX_BYTES } from '#proto/dashboard/user-stories.ts'
 import { eventHead, isoTime, NO_TEXTS, originalIdOf } from '../../answers.ts'
@@ -20,8 +20,8 @@ import type { Texts } from '../../reads/texts.ts'
 import { readTexts } from '../../reads/texts.ts'
 
 /**
- * Rows in the order chosen. Figures must be there; traits, events, texts and costs may be missing. `ofUsers` is told of the users of the
- * page as soon as they are known, so that what it reads is read beside the events.
+ * Rows in the order chosen. Figures must be there; traits, events, texts and costs may be missing. Traits, the dearest of them, are read
+ * beside all others. `ofUsers` is told of the users of the page as soon as they are known, so that what it reads is read beside the events.
  */
 export async function hydrate(
   { reader, kept, organization }: Call,
@@ -31,19 +31,22 @@ export async function hydrate(
   ofUsers: (users: readonly string[]) => Promise<void> = async () => undefined,
 ): Promise<ConversationRow[]> {
   const ids = chosen.map(conversation => conversation.conversation_id)
-  const [bounds, sessions] = await Promise.all([
-    readBounds(kept, reader, { organization: organization.id, conversations: ids }),
-    orElse(readSessions(reader, ids), new Map<string, SessionState>()),
-  ])
-  if (bounds === null) return []
-  const factsRead = readFacts(reader, bounds)
-  const userOf = (facts: ConversationFacts): string => sessions.get(facts.conversation_id)?.user_id || facts.user_id
-  const [facts, costs, events] = await Promise.all([
+  const boundsRead = readBounds(kept, reader, { organization: organization.id, conversations: ids })
+  const sessionsRead = orElse(readSessions(reader, ids), new Map<string, SessionState>())
+  const factsRead = boundsRead.then(bounds => readFacts(reader, bounds))
+  const within = <T>(read: (bounds: ConversationBounds) => Promise<T>, none: T): Promise<T> =>
+    orElse(
+      boundsRead.then(bounds => (bounds === null ? none : read(bounds))),
+      none,
+    )
+  const [sessions, facts, costs, newest] = await Promise.all([
+    sessionsRead,
     factsRead,
-    orElse(readCosts(reader, bounds), new Map()),
-    orElse(readNewest(reader, bounds, sessions, excludeIo, orElse), new Map()),
-    factsRead.then(facts => ofUsers([...new Set(ids.flatMap(id => facts.get(id) ?? []).map(userOf))].filter(Boolean))),
+    within(bounds => readCosts(reader, bounds), new Map<string, CostMetadata[]>()),
+    within(bounds => readNewest(reader, bounds, excludeIo, orElse), NO_EVENTS),
+    Promise.all([sessionsRead, factsRead]).then(([sessions, facts]) => ofUsers(usersOf(ids, sessions, facts))),
   ])
+  const events = eventsOf(newest, sessions)
   return ids.flatMap(id => {
     const figures = facts.get(id)
     // Moved to another conversation since the page was chosen.
@@ -89,16 +92,40 @@ async function readAllTexts(reader: Reader, records: readonly EventRecord[]): Pr
   return readTexts(reader, records, CONVERSATION_IO_MAX_BYTES, lenders)
 }
 
-/** The newest events by conversation, newest first. */
+/** Who the conversations of a page are of, in its order. */
+function usersOf(
+  ids: readonly string[],
+  sessions: ReadonlyMap<string, SessionState>,
+  facts: ReadonlyMap<string, ConversationFacts>,
+): string[] {
+  const found = ids.flatMap(id => facts.get(id) ?? [])
+  const users = found.map(({ conversation_id, user_id }) => sessions.get(conversation_id)?.user_id || user_id)
+  return [...new Set(users)].filter(Boolean)
+}
+
+/** The newest events of conversations; `texts` undefined = not asked for. */
+interface NewestEvents {
+  readonly records: readonly EventRecord[]
+  readonly texts: ReadonlyMap<string, Texts> | undefined
+}
+const NO_EVENTS: NewestEvents = { records: [], texts: undefined }
+
 async function readNewest(
   reader: Reader,
   bounds: ConversationBounds,
-  sessions: ReadonlyMap<string, SessionState>,
   excludeIo: boolean,
   orElse: Missing['orElse'],
-): Promise<Map<string, ConversationEvent[]>> {
+): Promise<NewestEvents> {
   const records = await newestEvents(reader, bounds, CONVERSATION_EVENTS)
-  const texts = excludeIo ? undefined : await orElse(readAllTexts(reader, records), new Map())
+  const texts = excludeIo ? undefined : await orElse(readAllTexts(reader, records), new Map<string, Texts>())
+  return { records, texts }
+}
+
+/** Their rows by conversation, newest first. */
+function eventsOf(
+  { records, texts }: NewestEvents,
+  sessions: ReadonlyMap<string, SessionState>,
+): Map<string, ConversationEvent[]> {
   const byConversation = new Map<string, ConversationEvent[]>()
   for (const record of records) {
     const events = byConversation.get(record.conversation_id) ?? []
