@@ -91,7 +91,10 @@ export function metadataConditions(
       const others =
         known === null ? [inSessions(i)] : known.length === 0 ? [] : [`conversation_id IN {captured_${i}:Array(UUID)}`]
       return {
-        sql: [[own(hasValue('metadata', i)), ...others].join('\n      OR ')],
+        // An empty value alone is like a missing key, and to look for the key takes as long as to read its value.
+        sql: [
+          [own(values.includes('') ? hasValue('metadata', i) : isOneOf('metadata', i)), ...others].join('\n      OR '),
+        ],
         parameters: {
           ...{ [`key_${i}`]: key, [`values_${i}`]: values },
           ...(known === null || known.length === 0 ? {} : { [`captured_${i}`]: known }),
@@ -108,9 +111,11 @@ const inSessions = (i: number): string => `conversation_id IN (${sessionsWith(i)
 
 /** A map holds one of the values under the key; a missing key is no empty value. */
 export function hasValue(column: string, i: number): string {
-  const key = `{key_${i}:String}`
-  return `mapContains(${column}, ${key}) AND ${column}[${key}] IN {values_${i}:Array(String)}`
+  return `mapContains(${column}, {key_${i}:String}) AND ${isOneOf(column, i)}`
 }
+
+/** The same of values that are not empty. */
+const isOneOf = (column: string, i: number): string => `${column}[{key_${i}:String}] IN {values_${i}:Array(String)}`
 
 /** Conversations in whose merged captures a key has one of the values. */
 export function sessionsWith(i: number): string {

@@ -198,9 +198,21 @@ export const DAY_ROWS_SQL = `
 /** The same of what a window holds of its first and its last day. */
 export const RAGGED_TOOLS_SQL = toolsOf(`${RAGGED_DAYS} AND ${OF_TOOLS}`, DAY)
 
-/** Tools of calls of a window under conditions: rows that are all of one key. */
-export const filteredToolsSql = (conditions: Conditions): string =>
-  toolsOf(`${IN_WINDOW} AND ${OF_TOOLS}${andAll(conditions.sql)}`, "''")
+/** Tools of the calls of a window under conditions. Buckets may come several times: to add them up takes the engine longer than to tell them. */
+export const filteredToolsSql = (conditions: Conditions): string => `
+  SELECT '' AS key, '' AS version, toString(of_kind) AS kind, toString(tool) AS name,
+    toFloat64(sum(n)) AS calls, toFloat64(sumIf(n, failure = 1)) AS errors, toFloat64(sum(in_time)) AS timed, toFloat64(sum(took)) AS us,
+    maxIf(at, n > 0) AS last_at, ${base64('groupUniqArrayIf(conversation, n > 0)')} AS ids,
+    groupArrayIf(bucket, n > 0) AS buckets, groupArrayIf(toFloat64(n), n > 0) AS counts
+  FROM (
+    SELECT kind AS of_kind, name AS tool, conversation_id AS conversation, ts AS at, failed AS failure, latency_bucket AS bucket, sum(sign) AS n,
+      sum(sign * (duration_ns >= 0)) AS in_time, sum(sign * if(duration_ns >= 0, intDiv(duration_ns, 1000), 0)) AS took
+    FROM events
+    WHERE ${OURS} AND ${IN_WINDOW} AND ${OF_TOOLS}${andAll(conditions.sql)}
+    GROUP BY of_kind, tool, conversation, at, failure, bucket
+  )
+  GROUP BY of_kind, tool
+  HAVING calls > 0`
 
 /** Conversations and figures of what windows hold of days that they don't hold whole; keys are days, with a mark where they are of the window before. */
 export const raggedSql = (rows: string, current: string): Record<'conversations' | 'figures' | 'said', string> => {
