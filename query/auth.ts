@@ -72,20 +72,7 @@ export function createAuthenticator(
   options: { onKey?: (key: ApiKey) => void; clock?: () => number } = {},
 ): Authenticator {
   const { onKey, clock = Date.now } = options
-  const keys = new Map<string, { record: SigningKey; key: CryptoKey | Uint8Array }>()
-
-  /** The public half of a signing key; the private one would verify as well, but has no business in here. */
-  const publicKey = async (kid: string | undefined): Promise<CryptoKey | Uint8Array> => {
-    const record = kid === undefined ? undefined : view.signingKey(kid)
-    if (record === undefined) throw new ParleyError('AUTH_CREDENTIAL_INVALID')
-    const cached = keys.get(record.kid)
-    // The view makes a new object for every change of a record, so identity tells a changed key from the cached one.
-    if (cached?.record === record) return cached.key
-    const { d: _private, ...jwk } = record.jwk
-    const key = await importJWK(jwk, record.alg)
-    keys.set(record.kid, { record, key })
-    return key
-  }
+  const publicKey = publicKeysOf(view)
 
   const userOf = async (token: string): Promise<Principal> => {
     let claims: { sub?: string; org_id?: unknown; sid?: unknown }
@@ -155,6 +142,22 @@ export function createAuthenticator(
       if (!organization.active) throw new ParleyError('AUTH_ORG_INACTIVE')
       return organization
     },
+  }
+}
+
+/** Public halves of signing keys by their ids; a private one would verify as well, but has no business in here. */
+function publicKeysOf(view: ControlView): (kid: string | undefined) => Promise<CryptoKey | Uint8Array> {
+  const keys = new Map<string, { record: SigningKey; key: CryptoKey | Uint8Array }>()
+  return async kid => {
+    const record = kid === undefined ? undefined : view.signingKey(kid)
+    if (record === undefined) throw new ParleyError('AUTH_CREDENTIAL_INVALID')
+    const cached = keys.get(record.kid)
+    // The view makes a new object for every change of a record, so identity tells a changed key from the cached one.
+    if (cached?.record === record) return cached.key
+    const { d: _private, ...jwk } = record.jwk
+    const key = await importJWK(jwk, record.alg)
+    keys.set(record.kid, { record, key })
+    return key
   }
 }
 
