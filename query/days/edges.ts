@@ -12,7 +12,7 @@ const DAYS_MAX = 16
 /** Of one row. */
 const ROW_BYTES = 27
 /** More rows than this are read for each question: one answer of the store holds all of a day. */
-const ROWS_MAX = 1_000_000
+const ROWS_MAX = 500_000
 
 /** Rows of one tool, or of what is of none; without those that were taken back. */
 export interface EdgeRows extends Pick<ToolDay, 'name'> {
