@@ -2,22 +2,15 @@
 // which tools, what was priced, what captures say of keys. Every day stands under its version, and each question asks for the versions
 // first: what they say has changed is read anew, and nothing else.
 
-import type { Parameters, Reader } from '../reader.ts'
+import type { Reader } from '../reader.ts'
 import { createColumns, EVENT_VALUES, type Values } from './columns.ts'
 import { createEdgeDays, type EdgeRow, type EdgeRows } from './edges.ts'
 import { createIds, type Ids } from './ids.ts'
+import { batchesOf, boundDays, readAll } from './jobs.ts'
 import { createPeople, type People } from './people.ts'
 import * as held from './rows.ts'
 import type { EventColumn } from './said.ts'
-import {
-  type Days,
-  type Shelf,
-  type StoreVersions,
-  shelvesOf,
-  type VersionRow,
-  type Versions,
-  versionsOf,
-} from './shelves.ts'
+import { type Days, type StoreVersions, shelvesOf, type VersionRow, versionsOf } from './shelves.ts'
 import * as sql from './sql.ts'
 import { createToolMonths, type ToolSum, toolSumOf } from './tool-months.ts'
 import { createUsers, type Users } from './users.ts'
@@ -82,11 +75,7 @@ export interface OrganizationDays {
   bytes(): number
 }
 
-const DAY_MS = 86_400_000
 const NOBODY = new Uint32Array(0)
-
-/** Days of one shelf that are read beside those of others. */
-const CHANGED_DAYS = 2
 
 const isValues = (kind: Kind): kind is ValuesKind => kind.startsWith('values ')
 
@@ -123,27 +112,6 @@ export function createOrganizationDays(): OrganizationDays {
     return told.versions(reader, kinds)
   }
 
-  /** What stands under other versions, as statements. */
-  function jobsOf(versions: StoreVersions, kinds: readonly Kind[]): Job[] {
-    const ofKeys = kinds.filter(isValues).map(kind => columns.of(kind).shelf)
-    const needed = [...shelves, ...ofKeys].filter(shelf => kinds.some(kind => isOf(shelf.kind, kind)))
-    return needed.flatMap(shelf => {
-      const missing = changed(shelf, shelf.versionsOf(versions), () => {
-        unsettled = true
-      })
-      const places = Array.from({ length: Math.ceil(missing.length / shelf.each) }, (_, i) => i * shelf.each)
-      return places.map(from => ({ shelf, days: missing.slice(from, from + shelf.each) }))
-    })
-  }
-
-  async function read(reader: Reader, versions: StoreVersions, { shelf, days }: Job): Promise<void> {
-    unsettled ||= shelf.kind === 'figures'
-    // Whatever becomes of the read: a day that is not kept is read next time, and one that the store no longer has stays away.
-    for (const day of days) shelf.kept.delete(day)
-    const bound = { ...boundDays(days), ...shelf.parameters }
-    shelf.keep(await reader.read<unknown>(shelf.question, shelf.sql, bound), versions, days)
-  }
-
   async function refresh(reader: Reader, asked: Refresh): Promise<Refreshed> {
     const { kinds, maxBytes, statements = Infinity } = asked
     const versions = await readEdges(reader, asked)
@@ -152,15 +120,16 @@ export function createOrganizationDays(): OrganizationDays {
       edgeDays.shrink(asked.edges ?? [])
       toolMonths.clear()
     }
-    const jobs = jobsOf(versions, kinds)
-    // What has changed since is little and read at once; a load of many days has its statements one after the other.
-    const atOnce = jobs.every(({ days }) => days.length <= CHANGED_DAYS) ? jobs.length : 1
-    const now = jobs.slice(0, statements)
-    for (let i = 0; i < now.length; i += atOnce) {
+    const ofKeys = kinds.filter(isValues).map(kind => columns.of(kind).shelf)
+    const needed = [...shelves, ...ofKeys].filter(shelf => kinds.some(kind => isOf(shelf.kind, kind)))
+    const { batches, isAll, hasForgotten } = batchesOf(needed, versions, statements)
+    unsettled ||= hasForgotten
+    for (const batch of batches) {
       if (bytes() > maxBytes) return 'full'
-      await allOf(now.slice(i, i + atOnce).map(job => read(reader, versions, job)))
+      unsettled ||= batch.some(({ shelf }) => shelf.kind === 'figures')
+      await readAll(reader, versions, batch)
     }
-    if (now.length < jobs.length) return 'more'
+    if (!isAll) return 'more'
     if (bytes() > maxBytes) return 'full'
     if (unsettled) people.settle({ size: ids.size(), ...days })
     unsettled = false
@@ -186,9 +155,8 @@ export function createOrganizationDays(): OrganizationDays {
     pairsOf: day => days.events.get(day),
     keepsRowsOf(edges, maxBytes) {
       const free = maxBytes - bytesOfWhatMustBe() - toolMonths.bytes()
-      const newest = [...days.events.keys()].reduce((a, b) => (a > b ? a : b), '')
       const rows = edges.map(day => days.figures.get(day)?.events ?? 0)
-      return !edges.includes(newest) && edgeDays.fits(rows, free)
+      return !edges.includes(newestOf(days)) && edgeDays.fits(rows, free)
     },
     rowsOf: edgeDays.rowsOf,
     holds: kind => !isValues(kind) || columns.has(kind),
@@ -204,6 +172,8 @@ export function createOrganizationDays(): OrganizationDays {
   }
 }
 
+const newestOf = ({ events }: Days): string => [...events.keys()].reduce((a, b) => (a > b ? a : b), '')
+
 const noDays = (): Days => ({
   ...{ events: new Map(), captures: new Map(), figures: new Map() },
   ...{ tools: new Map(), prices: new Map() },
@@ -214,19 +184,6 @@ function bytesOfDays({ events, captures, figures, tools, prices }: Days): number
     [...kept.values()].reduce((total, value) => total + bytesOf(value), 0)
   const pairs = sum(events, held.bytesOfPairs) + sum(captures, held.bytesOfPairs)
   return pairs + sum(figures, held.bytesOfFigures) + sum(tools, held.bytesOfTools) + sum(prices, held.bytesOfPrices)
-}
-
-/** Days of a shelf that one statement reads. */
-interface Job {
-  readonly shelf: Shelf
-  readonly days: readonly string[]
-}
-
-/** Waits for all, also where one fails: what is read under way would be kept while others already look. */
-async function allOf(reads: readonly Promise<void>[]): Promise<void> {
-  const ends = await Promise.allSettled(reads)
-  const failed = ends.find(end => end.status === 'rejected')
-  if (failed !== undefined) throw failed.reason
 }
 
 interface Told {
@@ -256,20 +213,4 @@ function createTold() {
       return (told as Told).versions
     },
   }
-}
-
-/** Days of a shelf that do not stand under the version that the store says, oldest first; what it no longer knows is forgotten. */
-function changed({ kept }: Shelf, versions: Versions, forgotten: () => void): string[] {
-  for (const day of kept.keys()) {
-    if (versions.has(day)) continue
-    kept.delete(day)
-    forgotten()
-  }
-  return [...versions].flatMap(([day, version]) => (kept.get(day)?.version === version ? [] : [day])).sort()
-}
-
-/** `days` are in order and not empty. */
-function boundDays(days: readonly string[]): Parameters {
-  const until = new Date(Date.parse(days.at(-1) as string) + DAY_MS).toISOString()
-  return { days, since: `${days[0]} 00:00:00.000`, until: `${until.slice(0, 10)} 00:00:00.000` }
 }
