@@ -370,6 +370,26 @@ t.test('windows begin and end at nanoseconds of days whose rows are kept', async
   t.ok((await compare('after rows were taken back')).includes('day_rows'))
 })
 
+t.test('whose captures meet a filter is left to the store where they are very many', async t => {
+  const organization = randomUUID()
+  const of = (i: number) => ({ organization, conversation_id: id(6000 + i), at: ago(2), user_id: `user-${i}` })
+  const call = (i: number) => storedEvent({ ...of(i), event_id: id(5000 + i), kind: 'tool', name: 'find' })
+  await insertEvents(store, [0, 1, 2].map(call))
+  const captures = Array.from({ length: 2_001 }, (_, i) => storedSession({ ...of(i + 1), metadata: { team: 'many' } }))
+  await insertSessions(store, captures)
+  const tools = (by: KeptDays): Promise<ToolStat[]> => {
+    const reader = openReader(organization, new AbortController().signal)
+    const call = { reader, kept: by, nowMs: NOW_MS, organization: { id: organization }, log: silentLog } as Call
+    const metadata_filters = [{ key: 'team', value: 'many' }]
+    return readToolStats(call, askedTools(call, { ...MONTH, metadata_filters } as never))
+  }
+  const expected = await tools(KEEP_NOTHING)
+  t.match(expected, [{ tool_name: 'find', calls: 2, conversations: 2, users: 2 }])
+  asked.length = 0
+  t.strictSame(await tools(kept), expected)
+  t.ok(asked.includes('filtered_tools'), 'by the statement of kept days')
+})
+
 t.test('what does not fit is read', async t => {
   const tight = keeping(1 / 1024)
   const expected = await answer(KEEP_NOTHING, theirs, ALL)
