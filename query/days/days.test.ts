@@ -377,11 +377,13 @@ t.test('whose captures meet a filter is left to the store where they are very ma
   await insertEvents(store, [0, 1, 2].map(call))
   const captures = Array.from({ length: 2_001 }, (_, i) => storedSession({ ...of(i + 1), metadata: { team: 'many' } }))
   await insertSessions(store, captures)
-  const tools = (by: KeptDays): Promise<ToolStat[]> => {
+  const tools = (by: KeptDays) => {
     const reader = openReader(organization, new AbortController().signal)
     const call = { reader, kept: by, nowMs: NOW_MS, organization: { id: organization }, log: silentLog } as Call
-    const metadata_filters = [{ key: 'team', value: 'many' }]
-    return readToolStats(call, askedTools(call, { ...MONTH, metadata_filters } as never))
+    return readToolStats(
+      call,
+      askedTools(call, { ...MONTH, metadata_filters: [{ key: 'team', value: 'many' }] } as never),
+    )
   }
   const expected = await tools(KEEP_NOTHING)
   t.match(expected, [{ tool_name: 'find', calls: 2, conversations: 2, users: 2 }])
