@@ -31,29 +31,45 @@ export async function readLastDay(reader: Reader, window: Window): Promise<LastD
 
 /** Of every conversation. */
 export function activityOf(memory: OrganizationDays, window: Window, last: LastDay | undefined): Activity {
-  const lastIds = last === undefined ? new Uint32Array(0) : numbersOf(memory.ids, last.ids)
-  const [days, nanos] = [new Uint16Array(memory.ids.size()), new Float64Array(memory.ids.size())]
+  const activity = noActivity(memory.ids.size())
+  walkBack(activity, memory, { window, last }, () => true)
+  return activity
+}
+
+/** Nobody was active yet. */
+export const noActivity = (size: number): Activity => ({ days: new Uint16Array(size), nanos: new Float64Array(size) })
+
+/**
+ * Fills in a window's activity day by day, the newest first, so that a conversation is met on the day that it was last active. `visit` is
+ * told whom each day adds and says whether to go on: a page of the newest needs none of the days behind it.
+ */
+export function walkBack(
+  { days, nanos }: Activity,
+  memory: OrganizationDays,
+  { window, last }: { window: Window; last: LastDay | undefined },
+  visit: (added: readonly number[]) => boolean,
+): void {
   const { from_day, to_day } = window.parameters
-  for (const day of memory.days()) {
-    const pairs = memory.pairsOf(day)
-    if (pairs === undefined || day < from_day || day >= to_day) continue
-    const number = dayNumber(day)
-    const { conversations, standing } = pairs
+  // What was last active on the first day may have been so before the window began.
+  const begin = (window.fromMs % DAY_MS) * 1_000_000
+  const add = (day: string, conversations: ArrayLike<number>, standing: ArrayLike<number>): boolean => {
+    const [number, since] = [dayNumber(day), day === from_day ? begin : 0]
+    const added: number[] = []
     for (let i = 0; i < conversations.length; i++) {
       const conversation = conversations[i] as number
-      if (number < (days[conversation] as number)) continue
+      if (days[conversation] !== 0 || (standing[i] as number) < since) continue
       days[conversation] = number
       nanos[conversation] = standing[i] as number
+      added.push(conversation)
     }
+    return visit(added)
   }
-  for (let i = 0; i < lastIds.length; i++) {
-    days[lastIds[i] as number] = dayNumber(to_day)
-    nanos[lastIds[i] as number] = last?.standing[i] as number
+  if (last !== undefined && !add(to_day, numbersOf(memory.ids, last.ids), last.standing)) return
+  const held = [...memory.days()].filter(day => day >= from_day && day < to_day).sort()
+  for (const day of held.reverse()) {
+    const pairs = memory.pairsOf(day)
+    if (pairs !== undefined && !add(day, pairs.conversations, pairs.standing)) return
   }
-  // What was last active on the first day may have been so before the window began.
-  const [first, begin] = [dayNumber(from_day), (window.fromMs % DAY_MS) * 1_000_000]
-  for (let i = 0; i < days.length; i++) if (days[i] === first && (nanos[i] as number) < begin) days[i] = 0
-  return { days, nanos }
 }
 
 /** The number of a day: from 1 on, so that 0 is none. */

@@ -27,7 +27,8 @@ function historiesOf(memory: OrganizationDays, users: readonly string[], meets: 
     if (number !== undefined) places[number] = i + 1
   })
   const sums = users.map(() => ({ conversations: 0, events: 0 }))
-  const owners = new Uint32Array(memory.ids.size())
+  // Few users fit into bytes, and a walk over millions of prices looks each of their conversations up here.
+  const owners = users.length < 256 ? new Uint8Array(memory.ids.size()) : new Uint32Array(memory.ids.size())
   const { users: of, events: counts } = memory.settled()
   for (let conversation = 0; conversation < counts.length; conversation++) {
     const place = places[of[conversation] as number] as number

@@ -3,7 +3,7 @@ import type { Slice } from '../page.ts'
 import type { Reader } from '../reader.ts'
 import type { ChosenConversation } from '../reads/conversation-page.ts'
 import type { Window } from '../window.ts'
-import { type Activity, activityOf, dayNumber, readLastDay, timeOf } from './activity.ts'
+import { type Activity, dayNumber, type LastDay, noActivity, readLastDay, timeOf, walkBack } from './activity.ts'
 import type { KeptFilter, Meets } from './filter.ts'
 import type { KeptDays } from './kept.ts'
 import type { OrganizationDays } from './organization.ts'
@@ -24,45 +24,41 @@ export function readKeptPage(
   return kept.with(organization, ['figures', ...filter.kinds], async (memory, asked) => {
     const [last, meets] = await Promise.all([readLastDay(reader, page.window), filter.ask(reader, page.window)])
     if ((await memory.refresh(reader, asked)) !== 'done') return null
-    return choose(memory, activityOf(memory, page.window, last), meets(memory), page)
+    return choose(memory, last, meets(memory), page)
   })
 }
 
-/** Numbers of days are below it: those of 16 bits. */
-const DAYS_MAX = 65_536
-
 function choose(
   memory: OrganizationDays,
-  { days, nanos }: Activity,
+  last: LastDay | undefined,
   meets: Meets,
-  { sort, slice }: AskedPage,
+  { window, sort, slice }: AskedPage,
 ): ChosenConversation[] {
-  const ahead = isAhead(memory, { days, nanos }, sort)
-  const after = afterCursor(memory, { days, nanos }, { sort, slice })
-  // How many end on each day, so that only those of the days that the page reaches are put in order.
-  const eligible = new Uint8Array(days.length)
-  const ofDays = new Uint32Array(DAYS_MAX)
+  const activity = noActivity(memory.ids.size())
+  const after = afterCursor(memory, activity, { sort, slice })
   const { events } = memory.settled()
-  for (let conversation = 0; conversation < events.length; conversation++) {
-    const day = days[conversation] as number
-    if (day === 0 || events[conversation] === 0 || !after(conversation) || !meets(conversation)) continue
-    eligible[conversation] = 1
-    ofDays[day] = (ofDays[day] as number) + 1
-  }
-  const reached = new Uint8Array(DAYS_MAX)
+  const wanted = slice.offset + slice.limit
+  // By the day that they were last active on, newest first: only those of the days that the page reaches are put in order.
+  const byDay: number[][] = []
   let found = 0
-  for (let i = 0; i < DAYS_MAX && found < slice.offset + slice.limit; i++) {
-    const day = sort === 'newest' ? DAYS_MAX - 1 - i : i
-    reached[day] = 1
-    found += ofDays[day] as number
+  walkBack(activity, memory, { window, last }, added => {
+    const eligible = added.filter(
+      conversation => events[conversation] !== 0 && after(conversation) && meets(conversation),
+    )
+    byDay.push(eligible)
+    found += eligible.length
+    return sort === 'oldest' || found < wanted
+  })
+  if (sort === 'oldest') byDay.reverse()
+  const reached: number[] = []
+  for (const eligible of byDay) {
+    for (const conversation of eligible) reached.push(conversation)
+    if (reached.length >= wanted) break
   }
-  const page: number[] = []
-  for (let conversation = 0; conversation < days.length; conversation++) {
-    if (eligible[conversation] === 1 && reached[days[conversation] as number] === 1) page.push(conversation)
-  }
-  return page
-    .sort(ahead)
-    .slice(slice.offset, slice.offset + slice.limit)
+  const { days, nanos } = activity
+  return reached
+    .sort(isAhead(memory, activity, sort))
+    .slice(slice.offset, wanted)
     .map(conversation => ({
       conversation_id: memory.ids.textOf(conversation),
       last_at: timeOf({ day: days[conversation] as number, nanos: nanos[conversation] as number }),

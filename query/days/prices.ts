@@ -7,7 +7,7 @@ import type { Priced } from './rows.ts'
 /** Under which keys conversations are summed. */
 export interface Owners {
   /** By number of a conversation the place of its key, from 1 on; 0 = none. */
-  readonly first: Uint32Array
+  readonly first: Uint32Array | Uint8Array
   /** Places of conversations that have several keys, but for the first. */
   readonly others: ReadonlyMap<number, readonly number[]>
 }
@@ -29,18 +29,16 @@ export function pricesOfKeys(
   const { first, others } = owners
   const priced = [...memory.days()].flatMap(memory.pricesOf)
   const called = new Uint8Array(first.length)
-  for (const { repeating, conversations } of priced) {
-    if (repeating === 1) continue
-    for (let i = 0; i < conversations.length; i++) called[conversations[i] as number] = 1
-  }
   const found = new Map<string, Sum>()
-  for (const one of priced) {
+  const add = (one: Priced): void => {
     const { conversations, repeating } = one
     const byPlace = new Map<number, Sum>()
     for (let i = 0; i < conversations.length; i++) {
       const conversation = conversations[i] as number
       const place = first[conversation] as number
-      if (place === 0 || (repeating === 1 && called[conversation] === 1)) continue
+      if (place === 0) continue
+      if (repeating === 0) called[conversation] = 1
+      else if (called[conversation] === 1) continue
       for (const at of [place, ...(others.get(conversation) ?? NONE)]) {
         const sum = byPlace.get(at) ?? sumOf(found, keys[at - 1] as string, one)
         byPlace.set(at, sum)
@@ -50,6 +48,9 @@ export function pricesOfKeys(
       }
     }
   }
+  // Calls of models first: once they are through, it is known which conversations have any.
+  for (const one of priced) if (one.repeating === 0) add(one)
+  for (const one of priced) if (one.repeating !== 0) add(one)
   return costsByKey([...found.values()].map(recordOf).sort(byOrder))
 }
 
