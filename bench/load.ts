@@ -11,9 +11,9 @@ const CONNECTIONS = 64
 export type Target = Pick<Instance, 'base_url' | 'org_id'>
 
 /** A new session of the organization. */
-export async function createSession(instance: Target): Promise<string> {
+export async function createSession(instance: Target, user_id = 'bench'): Promise<string> {
   const session_id = randomUUID()
-  const body = { session_id, user_data: { user_id: 'bench' } }
+  const body = { session_id, user_data: { user_id } }
   await post(`${instance.base_url}/api/v1/capture-session`, { 'x-org-id': instance.org_id }, body)
   return session_id
 }
@@ -28,10 +28,17 @@ export const eventOf = (session_id: string): Record<string, unknown> => ({
   latency: 120,
 })
 
-/** A steady stream of events over keep-alive connections; a lane that falls behind sends at once. */
+/** Users whose sessions take turns. */
+const USERS = 1_000
+
+/**
+ * A steady stream of events over keep-alive connections; a lane that falls behind sends at once. Each lane speaks in one session, or begins
+ * another one, of the next user, after so many events.
+ */
 export async function startLoad(
   instance: Target,
   perSecond: number,
+  eventsEach = Infinity,
 ): Promise<{ stop: () => Promise<{ perSecond: number; failed: number }> }> {
   const sessions = await Promise.all(Array.from({ length: CONNECTIONS }, () => createSession(instance)))
   const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS })
@@ -40,11 +47,19 @@ export async function startLoad(
   let running = true
   let sent = 0
   let failed = 0
-  const lane = async (session: string): Promise<void> => {
+  const lane = async (first: string, at: number): Promise<void> => {
+    // Lanes begin at different places of their sessions, so that new ones don't come all at once.
+    let [session, events] = [first, Number.isFinite(eventsEach) ? at % eventsEach : 0]
+    let user = at
     const intervalMs = (CONNECTIONS / perSecond) * 1000
     for (let due = performance.now() + Math.random() * intervalMs; running; due += intervalMs) {
       const wait = due - performance.now()
       if (wait > 1) await delay(wait)
+      if (events++ >= eventsEach) {
+        user += CONNECTIONS
+        session = await createSession(instance, `bench-${user % USERS}`)
+        events = 1
+      }
       const status = await send(agent, url, instance.org_id, JSON.stringify(eventOf(session)))
       if (status >= 200 && status < 300) sent++
       else failed++

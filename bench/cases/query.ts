@@ -17,6 +17,8 @@ import { percentile, table } from '../stats.ts'
 import { withTeardown } from '../teardown.ts'
 
 const EVENTS_PER_SECOND = 2_000
+/** Of a conversation that arrives meanwhile. */
+const EVENTS_EACH = 20
 const DAYS = 240
 const SETTLE_S = 300
 const MiB = 1024 * 1024
@@ -149,7 +151,7 @@ async function underLoad(
   questions: Measured['question'][],
   rounds: number,
 ): Promise<Map<string, number[]>> {
-  const load = await startLoad({ base_url: bench.parts.baseUrl, org_id: ORGANIZATION }, EVENTS_PER_SECOND)
+  const load = await startLoad({ base_url: bench.parts.baseUrl, org_id: ORGANIZATION }, EVENTS_PER_SECOND, EVENTS_EACH)
   await delay(10_000)
   const times = await timeAll(bench, questions, rounds)
   const sent = await load.stop()
