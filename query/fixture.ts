@@ -27,7 +27,7 @@ import { createKeptDays } from './days/kept.ts'
 import type { Endpoint } from './endpoint.ts'
 import { createRunner } from './endpoint.ts'
 import { remembering } from './fixture-remembered.ts'
-import { createReaders } from './reader.ts'
+import { createReaders, type OpenReader } from './reader.ts'
 import { routes } from './routes.ts'
 import { startServer } from './server.ts'
 import { createSignIn } from './sign-in/service.ts'
@@ -231,6 +231,17 @@ export interface NodeOptions {
   readonly aggregated?: boolean
 }
 
+/** Readers of a store for tests: no limit is met unless a question hangs. */
+export const readersOver = (store: Store, { maxSeconds = 600, metrics = createMetrics('query') } = {}): OpenReader =>
+  createReaders({
+    storeOf: () => store,
+    limits: {
+      ...{ maxSeconds, maxMemoryMb: 1024, maxRows: 0 },
+      ...{ organizationQueries: 8, organizationRows: 0, organizationSeconds: 0 },
+    },
+    ...{ metrics, log: silentLog },
+  })
+
 /** Starts NATS, a database and a node whose clock stands at NOW_MS; every answer is compared with its schema. */
 export async function startNode(t: Teardown, options: NodeOptions = {}): Promise<TestNode> {
   const [nats, db] = await Promise.all([startNats(t), walledDatabase(t, options).then(remembering)])
@@ -247,19 +258,7 @@ export async function startNode(t: Teardown, options: NodeOptions = {}): Promise
   const reading = options.store?.(db) ?? db.reader
   const auditing = storeAudit({ stream: auditStream, storeOf: () => db.store, log: silentLog })
   t.teardown(() => auditing.stop())
-  const openReader = createReaders({
-    storeOf: () => reading,
-    limits: {
-      maxSeconds: 20,
-      maxMemoryMb: 1024,
-      maxRows: 0,
-      organizationQueries: 8,
-      organizationRows: 0,
-      organizationSeconds: 0,
-    },
-    metrics,
-    log: silentLog,
-  })
+  const openReader = readersOver(reading, { maxSeconds: 20, metrics })
   // Long enough for any machine: every answer of these tests that may come from kept days does.
   const kept = createKeptDays({ maxMb: 64, waitMs: 600_000, openReader, metrics, log: silentLog })
   t.teardown(() => kept.close())

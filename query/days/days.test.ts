@@ -22,13 +22,13 @@ import {
   insertMove,
   insertSessions,
   NOW_MS,
+  readersOver,
   type StoredEvent,
   storedEvent,
   storedSession,
 } from '../fixture.ts'
 import { remembering } from '../fixture-remembered.ts'
 import type { OpenReader } from '../reader.ts'
-import { createReaders } from '../reader.ts'
 import { type ChosenConversation, chooseConversations, positionOf } from '../reads/conversation-page.ts'
 import { type Histories, readHistories } from '../reads/histories.ts'
 import { userCondition } from '../reads/users.ts'
@@ -40,14 +40,7 @@ import { type AskedPage, readKeptPage } from './page.ts'
 
 const { store, reader } = remembering(await walledDatabase(t))
 const asked: string[] = []
-const open = createReaders({
-  storeOf: () => reader,
-  limits: {
-    ...{ maxSeconds: 600, maxMemoryMb: 1024, maxRows: 0 },
-    ...{ organizationQueries: 8, organizationRows: 0, organizationSeconds: 0 },
-  },
-  ...{ metrics: createMetrics('query'), log: silentLog },
-})
+const open = readersOver(reader)
 const openReader: OpenReader = (organization, signal) => {
   const inner = open(organization, signal)
   return {

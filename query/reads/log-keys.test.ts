@@ -1,31 +1,18 @@
 // Pages of raw logs over busy days, quiet weeks and rows taken back, against the same pages from memory; and how many statements they take.
 import t from 'tap'
 import { createRandom } from '#proto/scan/fuzz/random.ts'
-import { createMetrics } from '#runtime/metrics.ts'
-import { silentLog, walledDatabase } from '#test/rig.ts'
+import { walledDatabase } from '#test/rig.ts'
 import { type Conditions, NOTHING } from '../filters.ts'
-import { id, insertEvents, insertMove, NOW_MS, type StoredEvent, storedEvent } from '../fixture.ts'
+import { id, insertEvents, insertMove, NOW_MS, readersOver, type StoredEvent, storedEvent } from '../fixture.ts'
 import type { Slice } from '../page.ts'
-import { createReaders, type Reader } from '../reader.ts'
+import type { Reader } from '../reader.ts'
 import { type Window, windowBetween, windowFrom } from '../window.ts'
 import { readLogKeys } from './log-keys.ts'
 
 const organization = id(1)
 const db = await walledDatabase(t, { aggregated: true })
 const asked: string[] = []
-const open = createReaders({
-  storeOf: () => db.reader,
-  limits: {
-    maxSeconds: 300,
-    maxMemoryMb: 1024,
-    maxRows: 0,
-    organizationQueries: 8,
-    organizationRows: 0,
-    organizationSeconds: 0,
-  },
-  metrics: createMetrics('query'),
-  log: silentLog,
-})
+const open = readersOver(db.reader)
 const all = open(organization, new AbortController().signal)
 const reader: Reader = {
   ...all,

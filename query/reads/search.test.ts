@@ -1,32 +1,18 @@
 // Searches over texts in merged parts, in parts that no index knows yet, replaced, and gone, against a search over the same data in memory.
 import t from 'tap'
 import { createRandom } from '#proto/scan/fuzz/random.ts'
-import { createMetrics } from '#runtime/metrics.ts'
-import { silentLog, walledDatabase } from '#test/rig.ts'
+import { walledDatabase } from '#test/rig.ts'
 import { NOTHING } from '../filters.ts'
-import { type EventFields, id, insertEvents, NOW_MS, storedEvent } from '../fixture.ts'
+import { type EventFields, id, insertEvents, NOW_MS, readersOver, storedEvent } from '../fixture.ts'
 import { remembering } from '../fixture-remembered.ts'
 import type { Slice } from '../page.ts'
-import { createReaders } from '../reader.ts'
 import { windowBetween } from '../window.ts'
 import type { EventKey } from './events.ts'
 import { foundSql, readFoundKeys, searchFor } from './search.ts'
 
 const organization = id(1)
 const db = remembering(await walledDatabase(t))
-const reader = createReaders({
-  storeOf: () => db.reader,
-  limits: {
-    maxSeconds: 300,
-    maxMemoryMb: 1024,
-    maxRows: 0,
-    organizationQueries: 8,
-    organizationRows: 0,
-    organizationSeconds: 0,
-  },
-  metrics: createMetrics('query'),
-  log: silentLog,
-})(organization, new AbortController().signal)
+const reader = readersOver(db.reader)(organization, new AbortController().signal)
 
 /** What stands in the store, newest first. */
 const held: (EventFields & { event_id: string })[] = []

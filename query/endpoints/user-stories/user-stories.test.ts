@@ -1,14 +1,12 @@
 import t from 'tap'
 import { ParleyError } from '#proto/errors.ts'
 import { Present } from '#proto/rows.ts'
-import { createMetrics } from '#runtime/metrics.ts'
 import { silentLog } from '#test/rig.ts'
 import { KEEP_NOTHING } from '../../days/kept.ts'
 import { NOTHING } from '../../filters.ts'
-import { id, insertEvents, insertMove, NOW_MS, storedEvent } from '../../fixture.ts'
+import { id, insertEvents, insertMove, NOW_MS, readersOver, storedEvent } from '../../fixture.ts'
 import { CALL, CHAT, GREW, MCP, SHRUNK, startDataNode, TRACE } from '../../fixture-data.ts'
 import type { Reader } from '../../reader.ts'
-import { createReaders } from '../../reader.ts'
 import { chooseConversations } from '../../reads/conversation-page.ts'
 import { readHistories } from '../../reads/histories.ts'
 import { windowFrom } from '../../window.ts'
@@ -447,14 +445,7 @@ t.test('what enriches a page may fail: the page is partial then, and no error', 
 })
 
 t.test('histories are the same where candidates are too many to be handed back', async t => {
-  const open = createReaders({
-    storeOf: () => node.db.reader,
-    limits: {
-      ...{ maxSeconds: 600, maxMemoryMb: 1024, maxRows: 0 },
-      ...{ organizationQueries: 8, organizationRows: 0, organizationSeconds: 0 },
-    },
-    ...{ metrics: createMetrics('query'), log: silentLog },
-  })
+  const open = readersOver(node.db.reader)
   const reader = open(node.a.organization, new AbortController().signal)
   const users = ['ada', 'guest', 'nobody']
   const found = await readHistories(reader, users, NOTHING)
