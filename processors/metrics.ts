@@ -33,10 +33,10 @@ export interface ProcessorMetrics {
 
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
 
+const HEALED = ['lied', 'repaired', 'found', 'nothing'] as const
 /** What may be found where a block is proven. */
-export type Healed = 'lied' | 'repaired' | 'found' | 'nothing'
+export type Healed = (typeof HEALED)[number]
 
-const HEALED: readonly Healed[] = ['lied', 'repaired', 'found', 'nothing']
 const MOVES = ['taken', 'released', 'lost', 'ended'] as const
 const DEAD_CODES = Object.keys(errors).filter(code => code.startsWith('DEAD_'))
 

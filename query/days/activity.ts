@@ -32,37 +32,39 @@ export async function readLastDay(reader: Reader, window: Window): Promise<LastD
 /** Of every conversation. */
 export function activityOf(memory: OrganizationDays, window: Window, last: LastDay | undefined): Activity {
   const activity = noActivity(memory.ids.size())
-  walkBack(activity, memory, { window, last }, () => true)
+  walkBack(activity, memory, { window, last }, { meet: () => undefined, goesOn: () => true })
   return activity
 }
 
 /** Nobody was active yet. */
 export const noActivity = (size: number): Activity => ({ days: new Uint16Array(size), nanos: new Float64Array(size) })
 
-/**
- * Fills in a window's activity day by day, the newest first, so that a conversation is met on the day that it was last active. `visit` is
- * told whom each day adds and says whether to go on: a page of the newest needs none of the days behind it.
- */
+/** Who walks back: is told of each conversation on the day that it was last active, and says after each day whether to go on. */
+interface Walker {
+  meet(conversation: number): void
+  goesOn(): boolean
+}
+
+/** Fills in a window's activity day by day, the newest first: a page of the newest needs none of the days behind it. */
 export function walkBack(
   { days, nanos }: Activity,
   memory: OrganizationDays,
   { window, last }: { window: Window; last: LastDay | undefined },
-  visit: (added: readonly number[]) => boolean,
+  walker: Walker,
 ): void {
   const { from_day, to_day } = window.parameters
   // What was last active on the first day may have been so before the window began.
   const begin = (window.fromMs % DAY_MS) * 1_000_000
   const add = (day: string, conversations: ArrayLike<number>, standing: ArrayLike<number>): boolean => {
     const [number, since] = [dayNumber(day), day === from_day ? begin : 0]
-    const added: number[] = []
     for (let i = 0; i < conversations.length; i++) {
       const conversation = conversations[i] as number
       if (days[conversation] !== 0 || (standing[i] as number) < since) continue
       days[conversation] = number
       nanos[conversation] = standing[i] as number
-      added.push(conversation)
+      walker.meet(conversation)
     }
-    return visit(added)
+    return walker.goesOn()
   }
   if (last !== undefined && !add(to_day, numbersOf(memory.ids, last.ids), last.standing)) return
   const held = [...memory.days()].filter(day => day >= from_day && day < to_day).sort()

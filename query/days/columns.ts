@@ -3,6 +3,7 @@ import type { Parameters } from '../reader.ts'
 import { GROUP_KEY, type Grouping } from '../reads/groups.ts'
 import type { Ids } from './ids.ts'
 import type { ValuesKind } from './organization.ts'
+import { keepRecent } from './recent.ts'
 import { bytesOfPairs, type Pairs, type PairsRow, pairsOf } from './rows.ts'
 import { createEventColumn, type EventColumn } from './said.ts'
 import { capturesOf, type Shelf } from './shelves.ts'
@@ -55,11 +56,7 @@ export function createColumns(ids: Ids): Columns {
   const of = <Column extends CaptureColumn | EventColumn>(kind: ValuesKind, create: Create<Column>): Column => {
     // Of one name there is always the same sort.
     const found = (columns.get(kind) as Column | undefined) ?? create(ids, kind)
-    columns.delete(kind)
-    columns.set(kind, found)
-    for (const one of columns.keys()) {
-      if (columns.size > COLUMNS_MAX) columns.delete(one)
-    }
+    keepRecent(columns, [kind, found], COLUMNS_MAX)
     return found
   }
   const captures = (kind: ValuesKind) => of(kind, createCaptureColumn)

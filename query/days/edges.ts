@@ -1,8 +1,9 @@
 // Rows of the days that windows begin and end on, as flat arrays: what a window holds of such a day is summed up here and not read again.
 // Windows of a dashboard begin on the same few days from midnight to midnight.
 import type { Window } from '../window.ts'
-import { timeOf } from './activity.ts'
+import { dayNumber, timeOf } from './activity.ts'
 import type { Ids } from './ids.ts'
+import { keepRecent } from './recent.ts'
 import { type Figures, numbersOf, type ToolDay, type Versioned, versionOf } from './rows.ts'
 
 const DAY_MS = 86_400_000
@@ -84,9 +85,7 @@ export function createEdgeDays(ids: Ids): EdgeDays {
   const kept = new Map<string, EdgeDay>()
   const touch = (day: string): void => {
     const found = kept.get(day)
-    if (found === undefined) return
-    kept.delete(day)
-    kept.set(day, found)
+    if (found !== undefined) keepRecent(kept, [day, found], DAYS_MAX)
   }
   return {
     rowsOf: day => kept.get(day)?.rows ?? [],
@@ -103,11 +102,9 @@ export function createEdgeDays(ids: Ids): EdgeDays {
         kept.delete(day)
         if (version === undefined) continue
         const found = await read(day)
-        kept.set(day, { version: versionOf(found), rows: found.map(row => rowsOf(ids, row)) })
-        newer ||= kept.get(day)?.version !== version
-        for (const one of kept.keys()) {
-          if (kept.size > DAYS_MAX) kept.delete(one)
-        }
+        const cameWith = versionOf(found)
+        keepRecent(kept, [day, { version: cameWith, rows: found.map(row => rowsOf(ids, row)) }], DAYS_MAX)
+        newer ||= cameWith !== version
       }
       return newer
     },
@@ -176,7 +173,7 @@ export function toolsWithin(rows: readonly EdgeRows[], edge: Edge, conversations
     const { kind, name } = of
     if (kind === '') return []
     const { events: calls, last, ...sums } = summed([of], edge, marks)
-    const last_at = timeOf({ day: Date.parse(edge.day) / DAY_MS + 1, nanos: last })
+    const last_at = timeOf({ day: dayNumber(edge.day), nanos: last })
     return calls === 0 ? [] : [{ ...sums, kind, name, calls, last_at }]
   })
 }

@@ -40,15 +40,17 @@ function choose(
   const wanted = slice.offset + slice.limit
   // By the day that they were last active on, newest first: only those of the days that the page reaches are put in order.
   const byDay: number[][] = []
-  let found = 0
-  walkBack(activity, memory, { window, last }, added => {
-    const eligible = added.filter(
-      conversation => events[conversation] !== 0 && after(conversation) && meets(conversation),
-    )
+  let [eligible, found]: [number[], number] = [[], 0]
+  const meet = (conversation: number): void => {
+    if (events[conversation] !== 0 && after(conversation) && meets(conversation)) eligible.push(conversation)
+  }
+  const goesOn = (): boolean => {
     byDay.push(eligible)
     found += eligible.length
+    eligible = []
     return sort === 'oldest' || found < wanted
-  })
+  }
+  walkBack(activity, memory, { window, last }, { meet, goesOn })
   if (sort === 'oldest') byDay.reverse()
   const reached: number[] = []
   for (const eligible of byDay) {

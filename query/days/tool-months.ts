@@ -2,6 +2,7 @@
 // written are left out, so that what arrives today leaves all months as they are.
 import { type Bits, bytesOfBits, contains, createMarks, forEachOf, type Marks } from './bits.ts'
 import type { People } from './people.ts'
+import { keepRecent } from './recent.ts'
 import type { ToolDay, ToolsOfDay } from './rows.ts'
 
 /** Months, or ends of them, that are kept; the one that was not asked for the longest time goes. */
@@ -62,13 +63,9 @@ export function createToolMonths(people: People): ToolMonths {
   const months = new Map<string, Month>()
   const monthOf = (name: string, days: Month['days'], sizes: Sizes): Month => {
     const found = months.get(name)
-    months.delete(name)
     const same = found?.days.length === days.length && found.days.every((day, i) => day === days[i])
     const month = found !== undefined && same ? found : makeMonth(days, sizes, people)
-    months.set(name, month)
-    for (const one of months.keys()) {
-      if (months.size > MONTHS_MAX) months.delete(one)
-    }
+    keepRecent(months, [name, month], MONTHS_MAX)
     catchUp(month, sizes, people)
     return month
   }
