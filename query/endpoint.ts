@@ -21,6 +21,7 @@ import { actorOf } from './audit.ts'
 import { actionOf, targetOf } from './audited.ts'
 import type { Authenticator, Headers, Principal, UserPrincipal } from './auth.ts'
 import { KEEP_NOTHING, type KeptDays } from './days/kept.ts'
+import type { Prefetch, Prefetched } from './prefetch.ts'
 import type { OpenReader, Reader } from './reader.ts'
 import { Reply } from './reply.ts'
 import type { SignIn, Visitor } from './sign-in/service.ts'
@@ -105,6 +106,8 @@ export interface Endpoint<Request extends TSchema = TSchema, Response extends TS
   readonly response: Response
   /** 200 unless said otherwise; 204 has no body. */
   readonly status?: 200 | 201 | 204 | 302
+  /** Pages ask for it again and again: what its last two answers both read is begun with the next request. */
+  readonly polled?: true
   /** JSON unless said otherwise; everything else is a stream, whose `response` is `Chunks`. */
   readonly produces?: 'text/csv' | 'text/event-stream'
   /** Codes that it answers beside those of every endpoint. */
@@ -160,6 +163,8 @@ export interface RunnerOptions {
   readonly openReader: OpenReader
   /** Left out where every answer shall be read. */
   readonly kept?: KeptDays
+  /** Left out where every read shall wait until it is asked for. */
+  readonly prefetch?: Prefetch
   readonly control: Control
   readonly signIn: SignIn
   /** Left out in tests that are not about it. */
@@ -198,6 +203,13 @@ export function createRunner(options: RunnerOptions): (endpoint: Endpoint) => Ru
     const declared = options.checkResponses ? new Set(codesOf(endpoint)) : undefined
     const access = accessOf(endpoint)
     const action = actionOf(endpoint)
+    const prefetch = endpoint.polled && options.prefetch
+    const readsOf = (organization: string, value: unknown, signal: AbortSignal): Prefetched => {
+      const reader = options.openReader(organization, signal)
+      return prefetch
+        ? prefetch.begin(JSON.stringify([organization, name, value]), reader)
+        : { reader, answered: () => undefined }
+    }
     const run = async (plain: PlainRequest): Promise<unknown> => {
       const { principal, entered, asked } = await admit(options, access, plain, clock())
       const params = readParams(plain.params)
@@ -207,6 +219,7 @@ export function createRunner(options: RunnerOptions): (endpoint: Endpoint) => Ru
       const log = options.log.child({ request: plain.id, organization: entered?.organization.id })
       const visitor = { headers: plain.headers, address: plain.address }
       const bare = { control, signIn, principal, visitor, params, nowMs: clock(), log, signal }
+      const reads = entered && readsOf(entered.organization.id, value, signal)
       const answer = await endpoint.work(
         // The shapes of endpoints without an organization know of none: see personEndpoint and openEndpoint.
         (entered === null
@@ -214,12 +227,13 @@ export function createRunner(options: RunnerOptions): (endpoint: Endpoint) => Ru
           : {
               ...bare,
               ...entered,
-              reader: options.openReader(entered.organization.id, signal),
+              reader: reads?.reader,
               kept: options.kept ?? KEEP_NOTHING,
               ...{ records: control.records, rejects, cursors, stored, prices, payloads, journal },
             }) as Call,
         value,
       )
+      reads?.answered()
       if (action !== null && entered !== null && principal !== null) {
         await options.audit?.note({
           ...{ organization: entered.organization.id, actor: actorOf(principal), action },

@@ -27,6 +27,7 @@ import { createKeptDays } from './days/kept.ts'
 import type { Endpoint } from './endpoint.ts'
 import { createRunner } from './endpoint.ts'
 import { remembering } from './fixture-remembered.ts'
+import { createPrefetch } from './prefetch.ts'
 import { createReaders, type OpenReader } from './reader.ts'
 import { routes } from './routes.ts'
 import { startServer } from './server.ts'
@@ -269,6 +270,7 @@ export async function startNode(t: Teardown, options: NodeOptions = {}): Promise
     }),
     openReader,
     kept,
+    prefetch: createPrefetch(metrics),
     control: { records: buckets.control, view },
     signIn: createSignIn({
       control: { records: buckets.control, view },

@@ -20,6 +20,7 @@ import { createAuthenticator } from './auth.ts'
 import { querySettings } from './config.ts'
 import { createKeptDays } from './days/kept.ts'
 import { createRunner } from './endpoint.ts'
+import { createPrefetch } from './prefetch.ts'
 import { createReaders } from './reader.ts'
 import { routes } from './routes.ts'
 import { startServer } from './server.ts'
@@ -78,6 +79,7 @@ await runPart('query', async ({ env, log, metrics, fail }) => {
     authenticator: createAuthenticator(view, { onKey: createKeyUse({ records: control, view, log }) }),
     openReader,
     kept,
+    prefetch: createPrefetch(metrics),
     control: { records: control, view },
     signIn,
     audit,

@@ -12,6 +12,7 @@ export const conversationDetail = endpoint({
   method: 'POST',
   path: '/dashboard/api/conversation-detail',
   auth: 'any',
+  polled: true,
   about: 'The bodies of conversation-messages and conversation-spans; a half that fails says so instead.',
   request: ConversationMessagesRequest,
   response: ConversationDetailResponse,

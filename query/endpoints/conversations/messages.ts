@@ -26,6 +26,7 @@ export const conversationMessages = endpoint({
   method: 'POST',
   path: '/dashboard/api/conversation-messages',
   auth: 'any',
+  polled: true,
   about: 'The events of a conversation, oldest first, with previews of input and output.',
   request: ConversationMessagesRequest,
   response: ConversationMessagesResponse,

@@ -26,6 +26,7 @@ export const conversationSpans = endpoint({
   method: 'POST',
   path: '/dashboard/api/conversation-spans',
   auth: 'any',
+  polled: true,
   about: 'The spans of a conversation, parents before children; events sent over REST are spans too.',
   request: ConversationSpansRequest,
   response: ConversationSpansResponse,

@@ -18,6 +18,7 @@ export const commandCenterSummary = endpoint({
   method: 'POST',
   path: '/dashboard/api/command-center-summary',
   auth: 'any',
+  polled: true,
   about: 'The bodies of dashboard, user-stories, errors and tool-stats in one call; what fails is left out and named.',
   request: QueryFilters,
   response: CommandCenterSummary,

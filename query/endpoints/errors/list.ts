@@ -14,6 +14,7 @@ export const errorsList = endpoint({
   method: 'POST',
   path: '/dashboard/api/errors',
   auth: 'any',
+  polled: true,
   about: 'Failed events, newest first, with type, message and severity of the failure.',
   request: QueryFilters,
   response: ErrorsResponse,

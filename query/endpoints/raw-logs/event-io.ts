@@ -11,6 +11,7 @@ export const eventIo = endpoint({
   method: 'POST',
   path: '/dashboard/api/event-io',
   auth: 'any',
+  polled: true,
   about: 'Input and output of one event, uncut; null where nothing was captured.',
   request: EventIoRequest,
   response: EventIoResponse,

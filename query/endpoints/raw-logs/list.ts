@@ -29,6 +29,7 @@ export const rawLogs = endpoint({
   method: 'POST',
   path: '/dashboard/api/raw-logs',
   auth: 'any',
+  polled: true,
   about: 'Events of the organization, newest first, with previews of input and output.',
   request: RawLogsRequest,
   response: RawLogsResponse,

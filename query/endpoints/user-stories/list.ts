@@ -22,6 +22,7 @@ export const userStories = endpoint({
   method: 'POST',
   path: '/dashboard/api/user-stories',
   auth: 'any',
+  polled: true,
   about: 'Conversations by last activity inside the time range, or groups of them by a metadata key.',
   request: UserStoriesRequest,
   response: UserStoriesResponse,
