@@ -1,31 +1,16 @@
 // `parley dead` from outside, against a running system with one payload that no parser can read.
-import { execFile } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
 import { jetstream } from '@nats-io/jetstream'
 import t from 'tap'
 import { EnvelopeWriter, FrameEncoding, FrameKind } from '#proto/envelope.ts'
 import { uuidBytes } from '#proto/ids.ts'
 import { subjectOf } from '#proto/streams.ts'
-import { eventually, nodeEnv, startSystem } from '#test/rig.ts'
-
-const main = fileURLToPath(new URL('./main.ts', import.meta.url))
-const run = promisify(execFile)
+import { commandOf, ends } from '#test/command.ts'
+import { eventually, startSystem } from '#test/rig.ts'
 
 t.test('a payload that cannot be parsed is listed, shown, sent again and dropped', async t => {
   const system = await startSystem(t, { receivers: 0 })
-  const parley = async (...args: string[]): Promise<{ code: number; out: string; err: string }> => {
-    const env = { PATH: process.env.PATH, ...nodeEnv, NATS_URL: system.nats.url }
-    return run(process.execPath, [main, ...args], { env }).then(
-      ({ stdout, stderr }) => ({ code: 0, out: stdout, err: stderr }),
-      (error: { code: number; stdout: string; stderr: string }) => ({
-        code: error.code,
-        out: error.stdout,
-        err: error.stderr,
-      }),
-    )
-  }
-  t.match(await parley('dead', 'list'), { code: 0, out: 'no dead letters' })
+  const parley = commandOf({ NATS_URL: system.nats.url })
+  ends(t, await parley('dead', 'list'), { code: 0, out: 'no dead letters' })
 
   const writer = new EnvelopeWriter(10_000)
   const body = Buffer.from('{"session_id": cut')
@@ -43,9 +28,9 @@ t.test('a payload that cannot be parsed is listed, shown, sent again and dropped
   t.match(shown.out, 'partition 0, sequence 1, frame 0')
   t.match(shown.out, '{"session_id": cut')
   t.equal((await parley('dead', 'show', id, '--raw')).out, body.toString())
-  t.match(await parley('dead', 'list', '--code', 'DEAD_TIMEOUT'), { code: 0, out: 'no dead letters' })
+  ends(t, await parley('dead', 'list', '--code', 'DEAD_TIMEOUT'), { code: 0, out: 'no dead letters' })
 
-  t.match(await parley('dead', 'replay', id), { code: 0, out: 'sent again 1' })
+  ends(t, await parley('dead', 'replay', id), { code: 0, out: 'sent again 1' })
   const again = await eventually('the letter to die again, at its new position', async () => {
     const answer = await parley('dead', 'list')
     return answer.out.includes('0-2-0') ? answer.out : undefined
@@ -61,12 +46,12 @@ t.test('a payload that cannot be parsed is listed, shown, sent again and dropped
   const opened = await parley('dead', 'show', /^\s*(\d+)/.exec(whole)?.[1] as string)
   t.match(opened.out, /^kind +a whole message\nposition +partition 1, sequence 1\n/m)
   t.notMatch(opened.out, /received at|organization|1970/)
-  t.match(await parley('dead', 'drop', '--all', '--code', 'DEAD_ENVELOPE_BROKEN'), { code: 0, out: 'dropped 1' })
-  t.match(await parley('dead', 'drop', '--all', '--org', system.organization), { code: 0, out: 'dropped 1' })
-  t.match(await parley('dead', 'list'), { out: 'no dead letters' })
+  ends(t, await parley('dead', 'drop', '--all', '--code', 'DEAD_ENVELOPE_BROKEN'), { code: 0, out: 'dropped 1' })
+  ends(t, await parley('dead', 'drop', '--all', '--org', system.organization), { code: 0, out: 'dropped 1' })
+  ends(t, await parley('dead', 'list'), { code: 0, out: 'no dead letters' })
 
   const f = async (args: string[], message: string) =>
-    t.match(await parley(...args), { code: 2, err: message }, args.join(' '))
+    ends(t, await parley(...args), { code: 2, err: message }, args.join(' '))
   await f(['dead', 'show', '999'], 'there is no dead letter 999')
   await f(['dead', 'show', 'x'], 'a letter id must be a whole number')
   await f(['dead', 'drop'], 'name letters by id, or all of them by --all')

@@ -1,17 +1,12 @@
 // `parley doctor` against a system that is well, and against one that isn't.
-import { execFile } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
 import { jetstream } from '@nats-io/jetstream'
 import t from 'tap'
 import { GUARD_KEY } from '#control/records.ts'
 import { EnvelopeWriter, FrameEncoding, FrameKind } from '#proto/envelope.ts'
 import { uuidBytes } from '#proto/ids.ts'
 import { subjectOf } from '#proto/streams.ts'
-import { eventually, nodeEnv, startSystem } from '#test/rig.ts'
-
-const main = fileURLToPath(new URL('./main.ts', import.meta.url))
-const run = promisify(execFile)
+import { runCommand } from '#test/command.ts'
+import { eventually, startSystem } from '#test/rig.ts'
 
 interface Finding {
   readonly check: string
@@ -21,20 +16,14 @@ interface Finding {
 
 t.test('what is wrong is said with what to do about it', async t => {
   const system = await startSystem(t, { receivers: 0 })
-  const doctor = async (
-    env: Record<string, string> = {},
-    ...args: string[]
-  ): Promise<{ code: number; out: string }> => {
-    const urls = { NATS_URL: system.nats.url, CLICKHOUSE_URL: system.clickhouseUrl, PARLEY_DATABASE: system.database }
-    return run(process.execPath, [main, 'doctor', ...args], {
-      env: { PATH: process.env.PATH, ...nodeEnv, ...urls, ...env },
-    }).then(
-      ({ stdout }) => ({ code: 0, out: stdout }),
-      (error: { code: number; stdout: string }) => ({ code: error.code, out: error.stdout }),
-    )
-  }
-  const found = async (env?: Record<string, string>): Promise<{ code: number; states: Record<string, string> }> => {
-    const { code, out } = await doctor(env, '--json')
+  const engines = { NATS_URL: system.nats.url, CLICKHOUSE_URL: system.clickhouseUrl, PARLEY_DATABASE: system.database }
+  const doctor = (env: Record<string, string> = {}, ...args: string[]) =>
+    runCommand(['doctor', ...args], { ...engines, ...env })
+  const found = async (
+    env?: Record<string, string>,
+  ): Promise<{ code: number | null; states: Record<string, string> }> => {
+    const { code, out, err } = await doctor(env, '--json')
+    t.equal(err, '')
     const { healthy, findings } = JSON.parse(out) as { healthy: boolean; findings: Finding[] }
     t.equal(healthy, code === 0)
     for (const one of findings)

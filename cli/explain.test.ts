@@ -1,16 +1,11 @@
 // `parley explain` from outside, on exports in both encodings; no instance runs.
-import { execFile } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import t from 'tap'
 import { jsonBytes, protobufBytes, request, span } from '#proto/otlp/fixture.ts'
-import { nodeEnv, tempDir } from '#test/rig.ts'
-
-const main = fileURLToPath(new URL('./main.ts', import.meta.url))
-const run = promisify(execFile)
+import { commandOf, runCommand } from '#test/command.ts'
+import { tempDir } from '#test/rig.ts'
 
 t.test('an export is explained, whatever its encoding', async t => {
   const dir = await tempDir(t)
@@ -18,13 +13,7 @@ t.test('an export is explained, whatever its encoding', async t => {
     await writeFile(join(dir, name), content)
     return join(dir, name)
   }
-  const parley = async (...args: string[]): Promise<{ code: number; out: string; err: string }> =>
-    run(process.execPath, [main, 'explain', ...args], { env: { PATH: process.env.PATH, ...nodeEnv } }).then(
-      ({ stdout, stderr }) => ({ code: 0, out: stdout, err: stderr }),
-      ({ code, stdout, stderr }: { code: number; stdout: string; stderr: string }) => ({
-        ...{ code, out: stdout, err: stderr },
-      }),
-    )
+  const parley = commandOf({}, 'explain')
   const body = request([
     span(1, 1, {}, { 'gen_ai.operation.name': 'invoke_agent', 'session.id': 'unknown' }),
     span(
@@ -53,9 +42,7 @@ t.test('an export is explained, whatever its encoding', async t => {
   const prices = await file('prices.json', '{"version":"1","entries":[]}')
   const [ruled, unpriced, wrong, missing, none] = await Promise.all([
     parley(json, '--rules', rules, '--span', '0000000000000002', '--json'),
-    run(process.execPath, [main, 'explain', json, '--all'], {
-      env: { PATH: process.env.PATH, ...nodeEnv, PARLEY_PRICES: prices, PARLEY_SECRET_KEYS: 'shop.chat' },
-    }),
+    runCommand(['explain', json, '--all'], { PARLEY_PRICES: prices, PARLEY_SECRET_KEYS: 'shop.chat' }),
     parley(await file('wrong', 'no export')),
     parley(join(dir, 'nothing')),
     parley(),
@@ -66,9 +53,9 @@ t.test('an export is explained, whatever its encoding', async t => {
     spans[0]?.fields.find(field => field.field === 'session_id'),
     { value: 'c-7', from: { attribute: 'shop.chat', dialect: 'organization' } },
   )
-  t.match(unpriced.stdout, /cost +\(empty\) +<- the price list does not have this model/)
-  t.match(unpriced.stdout, /looked for in service\.user_id, /)
-  t.match(unpriced.stdout, / - shop\.chat -> metadata, masked/, 'names of secrets are those of the settings')
+  t.match(unpriced.out, /cost +\(empty\) +<- the price list does not have this model/)
+  t.match(unpriced.out, /looked for in service\.user_id, /)
+  t.match(unpriced.out, / - shop\.chat -> metadata, masked/, 'names of secrets are those of the settings')
   t.match(wrong, { code: 2, err: /no OTLP export that can be read as protobuf: ING_OTLP_INVALID/ })
   t.match(missing, { code: 2, err: /cannot be read/ })
   t.match(none, { code: 2, err: /parley explain FILE/ })

@@ -1,36 +1,45 @@
 // `parley rebuild` from outside: aggregates that were falsified on disk stand as their rows say again, and a call that was killed is gone
 // on with.
-import { execFile, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { cp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
 import t from 'tap'
 import { REBUILD_KEY, type RebuildRecord } from '#proto/rebuild.ts'
+import type { Store } from '#store/client.ts'
 import { buildProjections } from '#store/projections.ts'
 import { verify } from '#store/verify/verify.ts'
 import { applyStreams } from '#streams/apply.ts'
-import { connectNats, eventually, freshDatabase, nodeEnv, startNats, testLimits } from '#test/rig.ts'
+import { commandEnv, commandLine, commandOf, ends } from '#test/command.ts'
+import { connectNats, eventually, freshDatabase, startNats, testLimits } from '#test/rig.ts'
 
-const main = fileURLToPath(new URL('./main.ts', import.meta.url))
-const run = promisify(execFile)
 const ORGANIZATION = '00000000-0000-4000-8000-0000000000a1'
 const settled = async (): Promise<ReadonlyMap<number, number>> => new Map([[0, 1_000]])
+
+/** Stops the engine's work on events at a moment at which projections are to be built: whoever asked for them waits. */
+async function holdBuilding(store: Store): Promise<void> {
+  const unfinished = () =>
+    store.read<{ command: string }>(
+      "SELECT command FROM system.mutations WHERE database = {database:String} AND table = 'events' AND NOT is_done",
+      { parameters: { database: store.database } },
+    )
+  for (;;) {
+    await store.command(`SYSTEM STOP MERGES ${store.database}.events`)
+    const held = await eventually('an ALTER is held', async () => {
+      const found = await unfinished()
+      return found.length > 0 && found
+    })
+    if (held.some(({ command }) => command.includes('MATERIALIZE PROJECTION'))) return
+    await store.command(`SYSTEM START MERGES ${store.database}.events`)
+    await eventually('another one', async () => (await unfinished())[0]?.command !== held[0]?.command)
+  }
+}
 
 t.test('every bucket is built again, also when the call is killed in between', async t => {
   const [nats, { store, url, database }] = await Promise.all([startNats(t), freshDatabase(t)])
   const { buckets } = await applyStreams(await connectNats(t, nats.url), testLimits)
   const engines = { NATS_URL: nats.url, CLICKHOUSE_URL: url, PARLEY_DATABASE: database }
-  const env = { PATH: process.env.PATH, ...nodeEnv, ...engines }
-  const parley = async (...args: string[]): Promise<{ code: number; out: string; err: string }> =>
-    run(process.execPath, [main, 'rebuild', ...args], { env }).then(
-      ({ stdout, stderr }) => ({ code: 0, out: stdout, err: stderr }),
-      (error: { code: number; stdout: string; stderr: string }) => ({
-        code: error.code,
-        out: error.stdout,
-        err: error.stderr,
-      }),
-    )
+  const parley = commandOf(engines, 'rebuild')
   const insert = (sequence: number, month: number) =>
     store.command(
       `INSERT INTO events (organization, conversation_id, event_id, ts, kind, name, origin_generation, origin_sequence, origin_index, version, sign)
@@ -58,34 +67,44 @@ t.test('every bucket is built again, also when the call is killed in between', a
   const differences = async () => (await verify(store, { settled, lookPauseMs: 20 })).differences
   t.match(await differences(), [{ check: 'projection', projection: 'metrics_daily' }])
 
-  t.match(await parley('status'), { code: 0, out: 'never' })
-  t.match(await parley('--resume'), { code: 2, err: 'nothing to go on with' })
-  t.match(await parley('--org', 'mine'), { code: 2, err: '--org must be a uuid' })
+  ends(t, await parley('status'), { code: 0, out: 'never' })
+  ends(t, await parley('--resume'), { code: 2, err: 'nothing to go on with' })
+  ends(t, await parley('--org', 'mine'), { code: 2, err: '--org must be a uuid' })
   const dry = await parley('--dry-run')
   t.equal(dry.err, '')
-  t.match(dry, { code: 0, out: /events\/\S*202606: 50 rows/ })
+  ends(t, dry, { code: 0, out: /events\/\S*202606: 50 rows/ })
   t.match(dry.out, /^2 buckets, \d+ pieces, about \d+ s/m)
   for (const scope of [
     ['--since', '2026-06-01'],
     ['--org', ORGANIZATION, '--until', '2026-06-01'],
   ])
-    t.match(await parley('--dry-run', ...scope), { out: '\n1 buckets' }, scope.join(' '))
+    ends(t, await parley('--dry-run', ...scope), { code: 0, out: '\n1 buckets' }, scope.join(' '))
   t.equal((await differences()).length, 1, 'nothing has changed')
 
   const record = async (): Promise<RebuildRecord | undefined> =>
     (await buckets.cursors.get(REBUILD_KEY))?.json<RebuildRecord>()
   // Each of the pieces costs the engine a third of a second, so that there is one whole rebuild only: of an organization that has all rows.
-  const killed = spawn(process.execPath, [main, 'rebuild', '--org', ORGANIZATION], { env, stdio: 'ignore' })
-  const gone = new Promise(resolve => killed.once('exit', resolve))
-  const begun = await eventually('a few pieces', async () => ((await record())?.done ?? 0) >= 2 && record(), 60_000)
-  killed.kill('SIGKILL')
-  await gone
-  if (begun?.state === 'running' && (await record())?.state === 'running') {
-    t.match(await parley(), { code: 2, err: 'not finished: rebuild of 00000000' })
-    t.match(await parley('--resume'), { code: 0, out: 'nothing differs' })
+  const start = (...args: string[]) => {
+    const [file, line] = commandLine('rebuild', ...args)
+    const child = spawn(file, line, { env: commandEnv(engines), stdio: ['ignore', 'ignore', 'pipe'] })
+    t.teardown(() => child.kill('SIGKILL'))
+    const said: string[] = []
+    child.stderr.setEncoding('utf8').on('data', (text: string) => said.push(text))
+    const ended = once(child, 'close').then(([code]) => ({ code: code as number | null, out: '', err: said.join('') }))
+    return { child, ended, err: () => said.join('') }
   }
+  const killed = start('--org', ORGANIZATION)
+  await eventually('a few pieces', async () => ((await record())?.done ?? 0) >= 2, 60_000)
+  await holdBuilding(store)
+  killed.child.kill('SIGKILL')
+  await killed.ended
+  ends(t, await parley(), { code: 2, err: 'not finished: rebuild of 00000000' })
+  const resumed = start('--resume')
+  await Promise.race([resumed.ended, eventually('it waits', () => /waits for mutation_/.test(resumed.err()), 60_000)])
+  await store.command(`SYSTEM START MERGES ${database}.events`)
+  ends(t, await resumed.ended, { code: 0, err: /^waits for mutation_\d+\.txt of events/ })
   t.match(await record(), { state: 'done', differences: [] })
-  t.match(await parley('status'), { code: 0, out: /^rebuild of 00000000\S* done: (\d+) of \1 pieces, nothing differs/ })
+  ends(t, await parley('status'), { code: 0, out: /^rebuild of 00000000\S* done: (\d+) of \1 pieces, nothing differs/ })
   t.strictSame(await differences(), [])
   const [sum] = await store.read<{ n: string }>(
     "SELECT sumMerge(`sum(sign)`) AS n FROM mergeTreeProjection(currentDatabase(), 'events', 'metrics_daily')",

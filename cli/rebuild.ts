@@ -92,7 +92,7 @@ async function work(store: Store, cursors: KV, begun: Found): Promise<number> {
   const { pieces } = begun.record
   for (let done = found.record.done; done < pieces.length; done++) {
     const piece = pieceOf(pieces[done] as string)
-    await rebuildPiece(store, piece)
+    await rebuildPiece(store, piece, line => console.error(line))
     console.log(`${pieces[done]}: built again, ${done + 1} of ${pieces.length}`)
     const next = pieces[done + 1]
     const bucketEnds = next === undefined || !next.startsWith(`${piece.table}/${piece.partitionId}/`)

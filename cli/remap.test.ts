@@ -1,9 +1,6 @@
 // `parley remap` from outside: payloads that are kept are read again, costs of older rows are computed from the rows, and what cannot be
 // mapped is said.
-import { execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
 import { jetstream, jetstreamManager } from '@nats-io/jetstream'
 import t from 'tap'
 import { changeReading } from '#control/readings.ts'
@@ -11,32 +8,16 @@ import { EnvelopeWriter, FrameEncoding, FrameKind } from '#proto/envelope.ts'
 import { uuidBytes } from '#proto/ids.ts'
 import { jsonBytes, request, span } from '#proto/otlp/fixture.ts'
 import { streamOf, subjectOf } from '#proto/streams.ts'
-import { eventually, nodeEnv, startSystem } from '#test/rig.ts'
+import { commandOf, ends } from '#test/command.ts'
+import { eventually, startSystem } from '#test/rig.ts'
 
-const main = fileURLToPath(new URL('./main.ts', import.meta.url))
-const run = promisify(execFile)
 /** A million tokens. */
 const usage = { 'gen_ai.request.model': 'm', 'gen_ai.usage.input_tokens': 1_000_000, 'gen_ai.usage.output_tokens': 0 }
 
 t.test('history follows prices and rules as far as it can be told', async t => {
   const system = await startSystem(t, { receivers: 0, limits: { partitions: 1 } })
-  const parley = async (...args: string[]): Promise<{ code: number; out: string; err: string }> => {
-    const env = {
-      PATH: process.env.PATH,
-      ...nodeEnv,
-      NATS_URL: system.nats.url,
-      CLICKHOUSE_URL: system.clickhouseUrl,
-      PARLEY_DATABASE: system.database,
-    }
-    return run(process.execPath, [main, 'remap', ...args], { env }).then(
-      ({ stdout, stderr }) => ({ code: 0, out: stdout, err: stderr }),
-      (error: { code: number; stdout: string; stderr: string }) => ({
-        code: error.code,
-        out: error.stdout,
-        err: error.stderr,
-      }),
-    )
-  }
+  const engines = { NATS_URL: system.nats.url, CLICKHOUSE_URL: system.clickhouseUrl }
+  const parley = commandOf({ ...engines, PARLEY_DATABASE: system.database }, 'remap')
   const send = async (trace: number): Promise<void> => {
     const writer = new EnvelopeWriter(100_000)
     const body = jsonBytes(request([span(trace, 1, {}, { ...usage, 'gen_ai.operation.name': 'chat', plan: 'gold' })]))
@@ -100,11 +81,11 @@ t.test('history follows prices and rules as far as it can be told', async t => {
   const mapped = await parley(...org)
   t.match(mapped, { code: 0, out: 'remap done: 2 rows looked at, 2 changed' })
   t.match(await told(), /^1: 5, 2: 5, 3: 5 gold, 4: 5 gold/, 'costs of all; the user where a payload tells it')
-  t.match(await parley('status'), { code: 0, out: 'partition 0: remap done' })
-  t.match(await parley('cancel'), { code: 0, out: 'nothing is under way' })
-  t.match(await parley(...org, '--stored', '--since', '2h', '--until', '1h'), { code: 0, out: 'remap done: 0 rows' })
+  ends(t, await parley('status'), { code: 0, out: 'partition 0: remap done' })
+  ends(t, await parley('cancel'), { code: 0, out: 'nothing is under way' })
+  ends(t, await parley(...org, '--stored', '--since', '2h', '--until', '1h'), { code: 0, out: 'remap done: 0 rows' })
 
-  const f = async (args: string[], message: string) => t.match(await parley(...args), { code: 2, err: message })
+  const f = async (args: string[], message: string) => ends(t, await parley(...args), { code: 2, err: message })
   await f(['--org', 'mine'], 'parley remap --org UUID')
   await f(['again'], 'parley remap --org UUID')
   await f(['cancel', 'it'], 'parley remap --org UUID')

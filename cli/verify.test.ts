@@ -1,38 +1,18 @@
 // `parley verify` from outside, against a system that has stored something.
-import { execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
 import { jetstream } from '@nats-io/jetstream'
 import t from 'tap'
 import { EnvelopeWriter, FrameEncoding, FrameKind } from '#proto/envelope.ts'
 import { uuidBytes } from '#proto/ids.ts'
 import { cursorKeyOf, subjectOf } from '#proto/streams.ts'
 import { readSettled } from '#streams/settled.ts'
-import { eventually, nodeEnv, startSystem } from '#test/rig.ts'
-
-const main = fileURLToPath(new URL('./main.ts', import.meta.url))
-const run = promisify(execFile)
+import { commandOf, ends } from '#test/command.ts'
+import { eventually, startSystem } from '#test/rig.ts'
 
 t.test('what was stored differs in nothing; a row too many is told and taken back', async t => {
   const system = await startSystem(t, { receivers: 0, limits: { partitions: 1 } })
-  const parley = async (...args: string[]): Promise<{ code: number; out: string; err: string }> => {
-    const env = {
-      PATH: process.env.PATH,
-      ...nodeEnv,
-      NATS_URL: system.nats.url,
-      CLICKHOUSE_URL: system.clickhouseUrl,
-      PARLEY_DATABASE: system.database,
-    }
-    return run(process.execPath, [main, 'verify', ...args], { env }).then(
-      ({ stdout, stderr }) => ({ code: 0, out: stdout, err: stderr }),
-      (error: { code: number; stdout: string; stderr: string }) => ({
-        code: error.code,
-        out: error.stdout,
-        err: error.stderr,
-      }),
-    )
-  }
+  const engines = { NATS_URL: system.nats.url, CLICKHOUSE_URL: system.clickhouseUrl }
+  const parley = commandOf({ ...engines, PARLEY_DATABASE: system.database }, 'verify')
   const writer = new EnvelopeWriter(100_000)
   for (let i = 0; i < 4; i++) {
     const event = { event_id: randomUUID(), session_id: randomUUID(), primitive_name: 'agent', args: 'a', result: 'b' }
@@ -43,21 +23,21 @@ t.test('what was stored differs in nothing; a row too many is told and taken bac
   await eventually('the range to be settled', async () => {
     return (await readSettled(system.buckets.cursors, 1)).get(0) === 1
   })
-  t.match(await parley(), { code: 0, out: 'nothing differs: 4 rows' })
+  ends(t, await parley(), { code: 0, out: 'nothing differs: 4 rows' })
 
-  t.match(await parley('--ledger'), { code: 0, out: '1 ranges, 4 events recorded = 4 that count + 0 taken back' })
+  ends(t, await parley('--ledger'), { code: 0, out: '1 ranges, 4 events recorded = 4 that count + 0 taken back' })
   await system.store.command('INSERT INTO events SELECT * FROM events WHERE origin_frame = 2')
   const answer = await parley('--json', '--org', system.organization)
   t.equal(answer.code, 1)
   t.match(JSON.parse(answer.out), { found: 1, differences: [{ check: 'position', at: '0-1-2-0', sum: 2 }] })
-  t.match(await parley('--since', '2h', '--repair'), { code: 0, out: 'repaired 1 of 1' })
-  t.match(await parley('--until', '2h'), { code: 0, out: 'nothing differs: 0 rows' })
+  ends(t, await parley('--since', '2h', '--repair'), { code: 0, out: 'repaired 1 of 1' })
+  ends(t, await parley('--until', '2h'), { code: 0, out: 'nothing differs: 0 rows' })
 
   await system.store.command('ALTER TABLE events DELETE WHERE origin_frame = 1', { settings: { mutations_sync: '2' } })
-  t.match(await parley(), { code: 0 }, 'a row that is gone leaves no trace in the store')
-  t.match(await parley('--ledger'), { code: 1, out: 'ledger 0 1-1: 3 of 4 rows of events' })
+  ends(t, await parley(), { code: 0 }, 'a row that is gone leaves no trace in the store')
+  ends(t, await parley('--ledger'), { code: 1, out: 'ledger 0 1-1: 3 of 4 rows of events' })
 
-  const f = async (args: string[], message: string) => t.match(await parley(...args), { code: 2, err: message })
+  const f = async (args: string[], message: string) => ends(t, await parley(...args), { code: 2, err: message })
   await f(['--org', 'mine'], '--org must be a uuid')
   await f(['--since', 'soon'], '--since: not a time: soon')
   await f(['--ledger', '--repair'], '--ledger speaks of whole ranges')

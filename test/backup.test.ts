@@ -1,42 +1,22 @@
 // A backup that is made while events flow, and what is restored from it: every answer of the dashboard as it was, every event that the
 // streams held there exactly once, and ingestion goes on.
-import { execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
 import { jetstreamManager } from '@nats-io/jetstream'
 import t from 'tap'
 import { type BackupFile, MANIFEST_FILE } from '#proto/backup.ts'
 import { streamOf } from '#proto/streams.ts'
 import { createStore } from '#store/client.ts'
-import {
-  connectNats,
-  createTenant,
-  eventually,
-  nodeEnv,
-  startNats,
-  startPart,
-  startSystem,
-  tempDir,
-} from '#test/rig.ts'
+import { ends, runCommand } from '#test/command.ts'
+import { connectNats, createTenant, eventually, startNats, startPart, startSystem, tempDir } from '#test/rig.ts'
 import { checkFiles, makeFolder, readManifest } from '../cli/backup/folder.ts'
 import { routes } from '../query/routes.ts'
 import { answersOf, missing, questionsOf, UNASKED } from './backup/answers.ts'
 import { makeWorld } from './backup/world.ts'
 
-const MAIN = fileURLToPath(new URL('../cli/main.ts', import.meta.url))
-const run = promisify(execFile)
-
 /** Runs the parley command against these engines. */
-async function parley(env: Record<string, string>, ...args: string[]): Promise<{ code: number; out: string }> {
-  const options = { env: { PATH: process.env.PATH, ...nodeEnv, ...env } }
-  return run(process.execPath, [MAIN, ...args], options).then(
-    ({ stdout, stderr }) => ({ code: 0, out: stdout + stderr }),
-    ({ code, stdout, stderr }: { code: number; stdout: string; stderr: string }) => ({ code, out: stdout + stderr }),
-  )
-}
+const parley = (env: Record<string, string>, ...args: string[]) => runCommand(args, env)
 
 const [system, to, dir] = await Promise.all([startSystem(t), startNats(t), tempDir(t)])
 const folder = join(dir, 'backup')
@@ -109,16 +89,15 @@ t.test('a backup is made while events flow', async t => {
   }
   const flowing = Promise.all([flow(), flow()])
   await eventually('the flow to be stored', async () => (await countOf(system.store)) > 0)
-  const { code, out } = await parley(from, 'backup', folder)
+  const ended = await parley(from, 'backup', folder)
   flows = false
   await flowing
-  t.equal(code, 0, out)
-  t.comment(out)
+  ends(t, ended, { code: 0 })
+  t.comment(ended.err + ended.out)
 })
 
 t.test('what is restored knows the same', async t => {
-  const { code, out } = await parley(into, 'restore', folder)
-  t.equal(code, 0, out)
+  ends(t, await parley(into, 'restore', folder), { code: 0 })
   const query = await startPart(t, 'query/main.ts', { ...into, PARLEY_QUERY_HOST: '127.0.0.1', PARLEY_QUERY_PORT: '0' })
   const queryUrl = `http://127.0.0.1:${String(query.about.port)}`
   const after = await answersOf({ ...system, queryUrl }, world)
@@ -128,7 +107,7 @@ t.test('what is restored knows the same', async t => {
     else t.strictSame(after[question], answer, question)
   }
   const again = await parley(into, 'restore', folder)
-  t.match(again, { code: 2, out: /goes into an empty instance only, and here is stream .* with \d+ messages/ })
+  ends(t, again, { code: 2, err: /goes into an empty instance only, and here is stream .* with \d+ messages/ })
   await t.rejects(makeFolder(folder), /is not empty: a backup takes a folder of its own/)
 })
 

@@ -1,9 +1,10 @@
 // Everything that the store derives from its rows -> built again, bucket by bucket: a bucket is one month (and retention class) of one
 // table, a piece one projection or index of it. A piece is cleared and built from the rows of its parts; reads take the rows meanwhile.
 import type { Store } from '#store/client.ts'
+import { clearDerived } from '../mutations.ts'
 import { inPartition } from '../partition.ts'
 import { projectionsOf, readingsOf, TABLES } from './projections.ts'
-import { rebuildProjection } from './repair.ts'
+import { rebuildIn } from './repair.ts'
 import { GENTLE, ofOrganization, ofScope, type VerifyScope } from './scope.ts'
 
 /** One month of a table, and what is derived there. */
@@ -67,17 +68,24 @@ export function pieceOf(text: string): Piece {
   return { table, partitionId, name }
 }
 
-/** Builds a piece from its rows. Safe to repeat, and to end at any moment: what is not built yet is read from rows. */
-export async function rebuildPiece(store: Store, { table, partitionId, name }: Piece): Promise<void> {
+/**
+ * Builds a piece from its rows. Safe to repeat, and to end at any moment: what is not built yet is read from rows, and what the engine
+ * still does for a call that was ended is waited for; `tell` hears of that.
+ */
+export async function rebuildPiece(
+  store: Store,
+  { table, partitionId, name }: Piece,
+  tell?: (line: string) => void,
+): Promise<void> {
   const projections = await projectionsOf(store, table)
   if (projections.some(one => one.name === name))
-    return rebuildProjection(store, { table, projection: name, partitionId })
+    return rebuildIn(store, { table, partitionId, projections: [name] }, tell)
   // A piece of an earlier schema is no piece any more.
   if (!(await indexesOf(store, table)).includes(name)) return
-  const settings = { mutations_sync: '2' } as const
-  const where = inPartition(partitionId)
-  await store.command(`ALTER TABLE ${table} CLEAR INDEX ${name} ${where}`, { settings })
-  await store.command(`ALTER TABLE ${table} MATERIALIZE INDEX ${name} ${where}`, { settings })
+  await clearDerived(store, { table, partitionId, indexes: [name] }, tell)
+  await store.command(`ALTER TABLE ${table} MATERIALIZE INDEX ${name} ${inPartition(partitionId)}`, {
+    settings: { mutations_sync: '2', max_execution_time: 0 },
+  })
 }
 
 /**

@@ -4,7 +4,7 @@
 import { randomUUID } from 'node:crypto'
 import { isUuid } from '#proto/ids.ts'
 import type { Store } from '#store/client.ts'
-import { inPartition } from '../partition.ts'
+import { clearDerived } from '../mutations.ts'
 import { buildProjections } from '../projections.ts'
 import { type PositionDifference, WRITING } from './positions.ts'
 import type { ProjectionDifference } from './projections.ts'
@@ -28,27 +28,29 @@ export async function rebuildProjections(
   differences: readonly ProjectionDifference[],
   tell: (line: string) => void = () => {},
 ): Promise<number> {
-  const places = new Map(differences.map(one => [`${one.table} ${one.projection} ${one.partitionId}`, one] as const))
-  for (const { table, projection, partitionId } of places.values()) {
-    await rebuildProjection(store, { table, projection, partitionId })
-    tell(`${table}.${projection}: built again in partition ${partitionId}`)
+  let built = 0
+  for (const those of Map.groupBy(differences, one => `${one.table} ${one.partitionId}`).values()) {
+    const { table, partitionId } = those[0] as ProjectionDifference
+    const projections = [...new Set(those.map(({ projection }) => projection))]
+    await rebuildIn(store, { table, partitionId, projections }, tell)
+    for (const name of projections) tell(`${table}.${name}: built again in partition ${partitionId}`)
+    built += projections.length
   }
-  return places.size
+  return built
 }
 
 /**
- * Builds one projection of one partition from its rows, and what else its parts lack: parts with some of them would be merged with
+ * Builds projections of one partition from its rows, and what else its parts lack: parts with some of them would be merged with
  * neither those that have all nor those that have none. Safe to repeat. @throws when the store does not answer.
  */
-export async function rebuildProjection(
+export async function rebuildIn(
   store: Store,
-  { table, projection, partitionId }: { table: string; projection: string; partitionId: string },
+  place: { table: string; partitionId: string; projections: readonly string[] },
+  tell?: (line: string) => void,
 ): Promise<void> {
   // Materializing skips parts that have one: the old ones have to go first.
-  await store.command(`ALTER TABLE ${table} CLEAR PROJECTION ${projection} ${inPartition(partitionId)}`, {
-    settings: { mutations_sync: '2' },
-  })
-  await buildProjections(store, table, partitionId)
+  await clearDerived(store, place, tell)
+  await buildProjections(store, place.table, place.partitionId)
 }
 
 /** One writing of a position: what it counts. */
