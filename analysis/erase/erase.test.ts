@@ -111,6 +111,8 @@ async function mentionsOf(word: string): Promise<string[]> {
   return found
 }
 
+// Replaced parts stay on disk until the end: a slow run comes to what is asked of them when the engine would have removed them.
+await store.command('ALTER TABLE events MODIFY SETTING old_parts_lifetime = 86400')
 await insert({ user: ADA, base: 1000, rows: EVENTS - 500, sequence: 1 })
 await insert({ user: ADA, base: 2000, rows: 500, sequence: 2, named: false })
 await insert({ user: 'grace', base: 3000, rows: 700, sequence: 3 })
@@ -232,7 +234,7 @@ t.test('it is certified once nothing holds its payloads, and forgets whom it was
   const old = await store.read(
     "SELECT 1 FROM system.parts WHERE database = currentDatabase() AND table = 'events' AND NOT active",
   )
-  t.ok(old.length > 0, 'the engine keeps replaced parts for minutes')
+  t.ok(old.length > 0, 'the engine keeps replaced parts')
   t.equal(await continueErasures(context, never), 1)
   t.match(await record(), { state: 'sweeping', step: / replaced parts / })
   t.equal(await continueErasures({ ...context, replacedParts: async () => 0 }, never), 0)
