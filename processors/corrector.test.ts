@@ -11,7 +11,17 @@ import { getReplay, requestReplay } from '#streams/replay.ts'
 import { readSettled } from '#streams/settled.ts'
 import { eventually } from '#test/rig.ts'
 import type { Bench } from './fixture.ts'
-import { createBench, envelopeOf, organization, own, poolOf, publish, someEvents, tracesOf } from './fixture.ts'
+import {
+  ambiguousWritings,
+  createBench,
+  envelopeOf,
+  organization,
+  own,
+  poolOf,
+  publish,
+  someEvents,
+  tracesOf,
+} from './fixture.ts'
 import { createReadings, type Readings } from './readings.ts'
 
 const pool = poolOf(t)
@@ -117,6 +127,7 @@ async function ended(bench: Bench): Promise<CorrectionRecord> {
 async function nothingDiffers(t: Test, bench: Bench): Promise<void> {
   const report = await verify(bench.db.store, { settled: () => readSettled(bench.buckets.cursors, 1), lookPauseMs: 20 })
   t.strictSame(report.differences, [])
+  t.equal(await ambiguousWritings(bench.db.store), 0, 'a writing says one thing')
 }
 
 type Step = 'stage' | 'copy'

@@ -229,6 +229,20 @@ export async function countsOf(store: Store, waitingFor?: number): Promise<Recor
   return { raw, ...others }
 }
 
+/**
+ * Writings of rows that are there with more than one content: versions of days name writings alone, so each must say one thing for ever,
+ * its reversal as well.
+ */
+export async function ambiguousWritings(store: Store): Promise<number> {
+  const [row] = await store.read<{ n: string }>(
+    `SELECT count() AS n FROM (
+       SELECT 1 FROM events GROUP BY origin_partition, origin_generation, origin_sequence, origin_frame, origin_index, version
+       HAVING uniqExact(cityHash64(* EXCEPT (move_id, sign))) > 1)
+     SETTINGS optimize_use_projections = 0`,
+  )
+  return Number(row?.n)
+}
+
 /** What says how many events each projection of `events` counts: from itself, so that it is not the table that answers. */
 export function projected(names: readonly string[]): Record<string, string> {
   const counted = (name: string): string => (name === 'ids' ? 'sum(sign)' : 'sumMerge(`sum(sign)`)')

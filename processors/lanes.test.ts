@@ -8,7 +8,18 @@ import { getReplay, positionAt, requestReplay, spanOf } from '#streams/replay.ts
 import { eventually } from '#test/rig.ts'
 import type { OwnerShared } from './context.ts'
 import type { Bench, TestEvent } from './fixture.ts'
-import { allEqual, countsOf, createBench, envelopeOf, gatedStore, own, poolOf, publish, someEvents } from './fixture.ts'
+import {
+  allEqual,
+  ambiguousWritings,
+  countsOf,
+  createBench,
+  envelopeOf,
+  gatedStore,
+  own,
+  poolOf,
+  publish,
+  someEvents,
+} from './fixture.ts'
 import { Courtesy, createGate } from './gate.ts'
 import type { Cursor } from './protocol.ts'
 
@@ -26,6 +37,7 @@ async function exactly(t: Test, store: Store, n: number, what: string): Promise<
   let last: Record<string, number> = {}
   await eventually(what, async () => allEqual((last = await countsOf(store, n)), n), 30_000).catch(() => {})
   t.same(last, Object.fromEntries(Object.keys(last).map(name => [name, n])), what)
+  t.equal(await ambiguousWritings(store), 0, 'a writing says one thing')
 }
 
 /** The store, whose inserts of events wait for `gate` first. */

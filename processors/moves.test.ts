@@ -8,7 +8,17 @@ import type { Store } from '#store/client.ts'
 import { getReplay, requestReplay } from '#streams/replay.ts'
 import { eventually } from '#test/rig.ts'
 import type { Bench, Fault, TestSpan } from './fixture.ts'
-import { createBench, faultsOf, organization, own, poolOf, publish, traceHex, tracesOf } from './fixture.ts'
+import {
+  ambiguousWritings,
+  createBench,
+  faultsOf,
+  organization,
+  own,
+  poolOf,
+  publish,
+  traceHex,
+  tracesOf,
+} from './fixture.ts'
 
 const pool = poolOf(t)
 
@@ -44,6 +54,7 @@ async function proves(t: Test, store: Store, homes: Record<string, number>, when
   )
   t.strictSame(await homesOf(store), homes, `rows, ${when}`)
   t.strictSame(await homesOf(store, 'events', ''), homes, `conversations, ${when}`)
+  t.equal(await ambiguousWritings(store), 0, `a writing says one thing, ${when}`)
   const [folded] = await store.read<{ n: string; ids: string; loose: string }>(
     'SELECT count() AS n, uniqExact(event_id) AS ids, countIf(provisional = 1) AS loose FROM events FINAL',
   )

@@ -6,7 +6,17 @@ import { homesKeyOf } from '#proto/streams.ts'
 import type { Store } from '#store/client.ts'
 import { eventually } from '#test/rig.ts'
 import type { Bench, TestSpan } from './fixture.ts'
-import { createBench, gatedStore, log, organization, own, publish, traceHex, tracesOf } from './fixture.ts'
+import {
+  ambiguousWritings,
+  createBench,
+  gatedStore,
+  log,
+  organization,
+  own,
+  publish,
+  traceHex,
+  tracesOf,
+} from './fixture.ts'
 import { followLinks, type LinkMemory } from './link-memory.ts'
 import { keyOf } from './loose.ts'
 
@@ -47,6 +57,7 @@ async function shows(t: Test, trace: number, homes: Record<string, number>): Pro
      SETTINGS optimize_use_projections = 0`,
   )
   t.equal(odd?.n, '0', 'nothing counts twice')
+  t.equal(await ambiguousWritings(store), 0, 'a writing says one thing')
 }
 
 /** Rows that were ever moved: those that count now tell by what they were last written. */

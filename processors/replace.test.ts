@@ -7,6 +7,7 @@ import { getReplay, requestReplay } from '#streams/replay.ts'
 import { eventually } from '#test/rig.ts'
 import type { Bench, Fault } from './fixture.ts'
 import {
+  ambiguousWritings,
   createBench,
   envelopeOf,
   faultsOf,
@@ -98,6 +99,7 @@ async function shows(
   const check = async (when: string): Promise<void> => {
     const shown = await shownOf(store)
     t.same(shown, Object.fromEntries(Object.keys(shown).map(name => [name, events])), `${events} events ${when}`)
+    t.equal(await ambiguousWritings(store), 0, `a writing says one thing ${when}`)
     t.same(await costOf(store), [cost, cost], `the cost is ${cost} ${when}`)
   }
   await check('as it was written')

@@ -59,7 +59,7 @@ export type EventFields = Partial<EventRow> & { at: string; input?: string; outp
 
 /** What stands in `events` and `texts` for one event. */
 export interface StoredEvent {
-  readonly event: EventRow & { version: number; sign: 1 | -1 }
+  readonly event: EventRow & ReturnType<typeof origin> & { version: number; sign: 1 | -1 }
   readonly text: TextRow
 }
 
@@ -113,7 +113,8 @@ export function storedEvent(fields: EventFields): StoredEvent {
   const group_id = event.trace_id === NIL_UUID ? event.conversation_id : event.trace_id
   const { organization, event_id, ts, retention } = event
   return {
-    event: { ...event, version: 1, sign: 1 },
+    // A row keeps the place that it was written from, whatever becomes of it.
+    event: { ...event, ...origin(), version: 1, sign: 1 },
     text: { organization, group_id, event_id, ts, input: input ?? '', output: output ?? '', retention },
   }
 }
@@ -147,7 +148,7 @@ async function insert(store: Store, table: string, rows: readonly object[]): Pro
   await store.client.insert({
     table,
     format: 'JSONEachRow',
-    values: rows.map(row => ({ ...row, ...origin() })),
+    values: rows.map(row => ({ ...origin(), ...row })),
     clickhouse_settings: { async_insert: 0 },
   })
 }

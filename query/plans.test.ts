@@ -5,7 +5,7 @@ import { buildProjections } from '#store/projections.ts'
 import { TABLES } from '#store/verify/projections.ts'
 import { ORGANIZATION_HEADER } from '#store/wall/tables.ts'
 import { walledDatabase } from '#test/rig.ts'
-import { METADATA_VERSIONS_SQL, PRICE_VERSIONS_SQL, VERSIONS_SQL } from './days/sql.ts'
+import { VERSIONS_SQL } from './days/sql.ts'
 import { EXTENT_SQL } from './endpoints/organization/summary.ts'
 import { wholeDaysSql } from './endpoints/raw-logs/count.ts'
 import { successCondition } from './endpoints/raw-logs/filters.ts'
@@ -132,9 +132,7 @@ t.test('every aggregate question is answered by a projection and by no scan', as
   await f('sums by day', daysOf(sums), 'metrics_daily')
   await f('count', wholeDaysSql(NOTHING), 'metrics_daily')
   const [versions, captureVersions] = VERSIONS_SQL.split('UNION ALL') as [string, string]
-  await f('versions of prices', PRICE_VERSIONS_SQL, 'price_versions')
-  await f('versions of metadata', METADATA_VERSIONS_SQL, 'metadata_versions')
-  await f('versions of days', versions, 'versions')
+  await f('versions of days', versions, 'day_versions')
   await f('versions of captures', captureVersions, 'capture_versions')
 })
 

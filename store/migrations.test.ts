@@ -62,17 +62,15 @@ t.test('corrections stage the rows of events without paying for their projection
   t.strictSame(named, [
     'events.bounds',
     'events.conversations_daily',
+    'events.day_versions',
     'events.ids',
     'events.keys_daily',
     'events.latency_daily',
-    'events.metadata_versions',
     'events.metrics_15m',
     'events.metrics_daily',
     'events.names_daily',
-    'events.price_versions',
     'events.priced',
     'events.users',
-    'events.versions',
     'sessions.by_user',
     'sessions.capture_versions',
   ])

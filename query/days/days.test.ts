@@ -198,6 +198,9 @@ const alike = (t: Test, after: string, bodies: readonly object[], organization =
 const readAgain = (questions: readonly string[]): string[] =>
   [...new Set(questions.filter(question => /^day_(?!versions)/.test(question)))].sort()
 
+/** All that is kept of events. */
+const OF_EVENTS = ['day_conversations', 'day_event_values', 'day_figures', 'day_prices', 'day_tools']
+
 /** Of one name there is a tool and a resource; two have as many calls. */
 const TOOLS = [
   ...[{ kind: 'agent', name: 'turn' } as const, { kind: 'tool', name: 'find' } as const],
@@ -254,11 +257,7 @@ t.test('kept days answer as rows do, whatever arrives late, moves or vanishes', 
   })
   await insertEvents(store, [late])
   const questions = await same(t, 'after a late event', [ALL])
-  t.strictSame(
-    readAgain(questions),
-    ['day_conversations', 'day_event_values', 'day_figures', 'day_prices', 'day_tools'],
-    'its day is read, captures are not',
-  )
+  t.strictSame(readAgain(questions), OF_EVENTS, 'its day is read, captures are not')
 
   await insertMove(store, events.slice(3, 8), { conversation_id: id(78), user_id: 'moved' })
   await alike(t, 'after rows have moved to another conversation', [ALL, ENDING])
@@ -267,8 +266,8 @@ t.test('kept days answer as rows do, whatever arrives late, moves or vanishes', 
   await insertMove(store, events.slice(20, 22), { metadata: { plan: 'pro', team: 'blue' } })
   t.strictSame(
     readAgain(await same(t, 'after events say something else of a key', [ALL])),
-    ['day_event_values'],
-    'which is all that is read',
+    OF_EVENTS,
+    'all of their days is read: one version tells of every change',
   )
 
   await insertSessions(store, [

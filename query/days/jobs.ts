@@ -48,7 +48,7 @@ async function read(reader: Reader, versions: StoreVersions, { shelf, days }: Jo
   // Whatever becomes of the read: a day that is not kept is read next time, and one that the store no longer has stays away.
   for (const day of days) shelf.kept.delete(day)
   const bound = { ...boundDays(days), ...shelf.parameters }
-  shelf.keep(await reader.read<unknown>(shelf.question, shelf.sql, bound), versions, days)
+  shelf.keep(await reader.read<unknown>(shelf.question, shelf.sql, bound), versions)
 }
 
 /** Lets go of days that the store no longer has. @returns whether there were any. */

@@ -3,7 +3,7 @@
 // first: what they say has changed is read anew, and nothing else.
 
 import type { Reader } from '../reader.ts'
-import { createColumns, EVENT_VALUES, type Values } from './columns.ts'
+import { createColumns, type Values } from './columns.ts'
 import { createEdgeDays, type EdgeRow, type EdgeRows } from './edges.ts'
 import { createIds, type Ids } from './ids.ts'
 import { batchesOf, boundDays, readAll } from './jobs.ts'
@@ -101,15 +101,15 @@ export function createOrganizationDays(): OrganizationDays {
   const told = createTold()
 
   /** Reads rows of some days where others are kept than the store has. @returns versions that are not older than any of them. */
-  async function readEdges(reader: Reader, { kinds, edges = [] }: Refresh): Promise<StoreVersions> {
-    const versions = await told.versions(reader, kinds)
+  async function readEdges(reader: Reader, { edges = [] }: Refresh): Promise<StoreVersions> {
+    const versions = await told.versions(reader)
     const newer = await edgeDays.refresh(edges, versions.events, day =>
       reader.read<EdgeRow>('day_rows', sql.DAY_ROWS_SQL, boundDays([day])),
     )
     if (!newer) return versions
     // Who is named in those rows only must be in memory afterwards.
     told.forget()
-    return told.versions(reader, kinds)
+    return told.versions(reader)
   }
 
   async function refresh(reader: Reader, asked: Refresh): Promise<Refreshed> {
@@ -186,31 +186,18 @@ function bytesOfDays({ events, captures, figures, tools, prices }: Days): number
   return pairs + sum(figures, held.bytesOfFigures) + sum(tools, held.bytesOfTools) + sum(prices, held.bytesOfPrices)
 }
 
-interface Told {
-  readonly reader: Reader
-  readonly asked: readonly string[]
-  readonly rows: readonly VersionRow[]
-  readonly versions: StoreVersions
-}
-
 /** Versions of now, or what the same request has been told: a reader is made for one request. */
 function createTold() {
-  let told: Told | undefined
+  let told: { readonly reader: Reader; readonly versions: StoreVersions } | undefined
   return {
     forget() {
       told = undefined
     },
-    async versions(reader: Reader, kinds: readonly Kind[]): Promise<StoreVersions> {
-      const known: Pick<Told, 'asked' | 'rows'> = told?.reader === reader ? told : { asked: [], rows: [] }
-      const priced = kinds.some(kind => isOf('prices', kind)) ? [sql.PRICE_VERSIONS_SQL] : []
-      const named = kinds.some(kind => kind.startsWith(EVENT_VALUES)) ? [sql.METADATA_VERSIONS_SQL] : []
-      const missing = [sql.VERSIONS_SQL, ...priced, ...named].filter(one => !known.asked.includes(one))
-      if (missing.length > 0) {
-        const more = await reader.read<VersionRow>('day_versions', missing.join('\n  UNION ALL'))
-        const rows = [...known.rows, ...more]
-        told = { reader, asked: [...known.asked, ...missing], rows, versions: versionsOf(rows) }
-      }
-      return (told as Told).versions
+    async versions(reader: Reader): Promise<StoreVersions> {
+      if (told?.reader === reader) return told.versions
+      const versions = versionsOf(await reader.read<VersionRow>('day_versions', sql.VERSIONS_SQL))
+      told = { reader, versions }
+      return versions
     },
   }
 }

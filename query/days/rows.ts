@@ -146,10 +146,12 @@ export function versionOf(rows: readonly Versioned[]): string {
 
 /** What was priced on a day, from all rows of it. */
 export function pricesOf(ids: Ids, rows: readonly PricedRow[]): PricesOfDay {
-  const priced = rows.map(({ model, provider, how, repeating, size, ...row }) => ({
-    ...{ model, provider, how, repeating, size, conversations: numbersOf(ids, row.ids) },
-    sums: row.sums.map(list => (list.some(n => n !== 0) ? Float64Array.from(list) : NONE)),
-  }))
+  const priced = rows
+    .filter(({ how }) => how > 0)
+    .map(({ model, provider, how, repeating, size, ...row }) => ({
+      ...{ model, provider, how, repeating, size, conversations: numbersOf(ids, row.ids) },
+      sums: row.sums.map(list => (list.some(n => n !== 0) ? Float64Array.from(list) : NONE)),
+    }))
   return { version: versionOf(rows), priced }
 }
 

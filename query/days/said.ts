@@ -1,7 +1,7 @@
 // What events of days say of a key -> flat arrays: groups of a conversation's events that say the same, and what these events came to.
 import type { Ids } from './ids.ts'
 import { numbersOf, type Versioned } from './rows.ts'
-import type { Shelf, StoreVersions, Versions } from './shelves.ts'
+import { eventsOf, type Shelf } from './shelves.ts'
 import { DAY_EVENT_VALUES_SQL } from './sql.ts'
 import { createUsers, type Users } from './users.ts'
 
@@ -21,7 +21,6 @@ export interface Said extends Versioned {
 /** Groups as the store answers them. */
 export interface SaidRow extends Versioned {
   readonly key: string
-  readonly metadata_version: string
   readonly ids: string
   readonly said: readonly string[]
   readonly us: readonly number[]
@@ -38,7 +37,7 @@ export const hasFailed = (entry: number): boolean => (entry & 1) === 1
 export function saidOf(ids: Ids, texts: Users, row: SaidRow): Said {
   let end = 0
   return {
-    version: `${row.version} ${row.metadata_version}`,
+    version: row.version,
     conversations: numbersOf(ids, row.ids),
     said: texts.numbersOf(row.said),
     us: Float64Array.from(row.us),
@@ -62,11 +61,6 @@ export interface EventColumn {
 /** A value as the store tells it from a key that is missing. */
 const SAYS = '='
 
-/** Both what events came to and what they say stands under the versions of their day. */
-function versionsOf({ events, metadata }: StoreVersions): Versions {
-  return new Map([...events].map(([day, version]) => [day, `${version} ${metadata.get(day) ?? '0'}`]))
-}
-
 /** A key of which nothing was read yet. */
 export function createEventColumn(
   ids: Ids,
@@ -76,7 +70,15 @@ export function createEventColumn(
   const kept = new Map<string, Said>()
   return {
     shelf: {
-      ...{ kind, kept, parameters, question: 'day_event_values', sql: DAY_EVENT_VALUES_SQL, each: 8, versionsOf },
+      ...{
+        kind,
+        kept,
+        parameters,
+        question: 'day_event_values',
+        sql: DAY_EVENT_VALUES_SQL,
+        each: 8,
+        versionsOf: eventsOf,
+      },
       keep(rows: readonly SaidRow[]) {
         for (const row of rows) kept.set(row.key, saidOf(ids, texts, row))
       },

@@ -11,7 +11,7 @@ import type { Users } from './users.ts'
 export type Versions = ReadonlyMap<string, string>
 
 export interface VersionRow {
-  readonly of: 'events' | 'captures' | 'replaced' | 'prices' | 'metadata'
+  readonly of: 'events' | 'captures' | 'replaced'
   readonly day: string
   readonly version: string
 }
@@ -20,8 +20,6 @@ export interface StoreVersions {
   readonly events: Versions
   readonly captures: Versions
   readonly replaced: string
-  readonly prices: Versions
-  readonly metadata: Versions
 }
 
 /** Days of one kind of rows. */
@@ -35,20 +33,14 @@ export interface Shelf {
   readonly each: number
   versionsOf(versions: StoreVersions): Versions
   /** Keeps what was read of some days. */
-  keep(rows: readonly unknown[], versions: StoreVersions, days: readonly string[]): void
+  keep(rows: readonly unknown[], versions: StoreVersions): void
 }
 
 /** Versions as the store answers them. */
 export function versionsOf(rows: readonly VersionRow[]): StoreVersions {
   const of = (kind: VersionRow['of']): Map<string, string> =>
     new Map(rows.flatMap(row => (row.of === kind ? [[row.day, row.version] as const] : [])))
-  return {
-    events: of('events'),
-    captures: of('captures'),
-    replaced: of('replaced').get('') ?? '',
-    prices: of('prices'),
-    metadata: of('metadata'),
-  }
+  return { events: of('events'), captures: of('captures'), replaced: of('replaced').get('') ?? '' }
 }
 
 /** Days by what is kept of them. */
@@ -60,13 +52,15 @@ export interface Days {
   readonly prices: Map<string, held.PricesOfDay>
 }
 
+/** Versions of events, whatever is kept of them. */
+export const eventsOf = ({ events }: StoreVersions): Versions => events
+
 /** Versions of captures, which what replaced some of them is part of. */
 export const capturesOf = ({ captures, replaced }: StoreVersions): Versions =>
   new Map([...captures].map(([day, one]) => [day, `${one} ${replaced}`]))
 
 /** Where days are kept, and how they are read. */
 export function shelvesOf(days: Days, ids: Ids, users: Users): readonly Shelf[] {
-  const ofEvents = (versions: StoreVersions): Versions => versions.events
   return [
     {
       ...{
@@ -76,7 +70,7 @@ export function shelvesOf(days: Days, ids: Ids, users: Users): readonly Shelf[] 
         sql: sql.DAY_CONVERSATIONS_SQL,
         each: 16,
       },
-      versionsOf: ofEvents,
+      versionsOf: eventsOf,
       keep(rows: readonly held.PairsRow[]) {
         for (const row of rows) days.events.set(row.key, held.pairsOf(ids, users, row))
       },
@@ -91,25 +85,23 @@ export function shelvesOf(days: Days, ids: Ids, users: Users): readonly Shelf[] 
     },
     {
       ...{ kind: 'figures', kept: days.figures, question: 'day_figures', sql: sql.DAY_FIGURES_SQL, each: 32 },
-      versionsOf: ofEvents,
+      versionsOf: eventsOf,
       keep(rows: readonly held.Figures[]) {
         for (const row of rows) days.figures.set(row.key, held.figuresOf(row))
       },
     },
     {
       ...{ kind: 'tools', kept: days.tools, question: 'day_tools', sql: sql.DAY_TOOLS_SQL, each: 8 },
-      versionsOf: ofEvents,
+      versionsOf: eventsOf,
       keep(rows: readonly held.ToolRow[]) {
         for (const [day, some] of Map.groupBy(rows, row => row.key)) days.tools.set(day, held.toolsOf(ids, some))
       },
     },
     {
       ...{ kind: 'prices', kept: days.prices, question: 'day_prices', sql: sql.DAY_PRICES_SQL, each: 16 },
-      versionsOf: versions => versions.prices,
-      keep(rows: readonly held.PricedRow[], _, asked) {
-        // Of a day on which nothing was priced there is no row, and the sum of none is its version.
-        const byDay = Map.groupBy(rows, row => row.key)
-        for (const day of asked) days.prices.set(day, held.pricesOf(ids, byDay.get(day) ?? []))
+      versionsOf: eventsOf,
+      keep(rows: readonly held.PricedRow[]) {
+        for (const [day, some] of Map.groupBy(rows, row => row.key)) days.prices.set(day, held.pricesOf(ids, some))
       },
     },
   ]

@@ -17,29 +17,21 @@ import {
 import { HOW } from '../reads/summary-costs.ts'
 import { OF_TOOLS } from '../reads/tools.ts'
 
-/** Word for word that of 0031_versions.sql. */
-const VERSION =
-  'sum(sign * reinterpretAsInt64(cityHash64(conversation_id, user_id, ts, kind, name, failed, duration_ns, latency_bucket)))'
+/** Word for word that of 0041_day_versions.sql: which writings of which rows are there. What a row says follows from its writing. */
+const VERSION = `sum(sign * reinterpretAsInt64(cityHash64(
+                origin_partition, origin_generation, origin_sequence, origin_frame, origin_index, version)))`
 /** Word for word that of 0032_capture_versions.sql. */
 const CAPTURE_VERSION = `sum(reinterpretAsInt64(cityHash64(
                 conversation_id, user_id, report, received_at, origin_partition, origin_sequence, origin_frame, origin_index)))`
 const REPLACED_VERSION =
   'sum(reinterpretAsInt64(cityHash64(conversation_id, origin_partition, origin_sequence, origin_frame)))'
 
-/** Word for word that of 0036_price_versions.sql. */
-const PRICE_VERSION = `sumIf(sign * reinterpretAsInt64(cityHash64(
-                conversation_id, model, provider, kind = 'agent' AND source = 'otlp', bitAnd(present, ${HOW}), input_tokens, output_tokens,
-                cache_read_tokens, cache_write_tokens, reasoning_tokens, cost_nanos)), bitAnd(present, ${HOW}) > 0)`
-
-/** Word for word that of 0037_metadata_versions.sql. */
-const METADATA_VERSION = 'sum(sign * reinterpretAsInt64(cityHash64(conversation_id, metadata)))'
-
 /** Versions of days with events, of days on which captures arrived, and of what later reports replaced. */
 export const VERSIONS_SQL = `
   SELECT 'events' AS of, toString(toDate(ts)) AS day, toString(${VERSION}) AS version
   FROM events WHERE ${OURS}
   GROUP BY toDate(ts)
-  ${answeredBy('versions')}
+  ${answeredBy('day_versions')}
   UNION ALL
   SELECT 'captures' AS of, toString(toDate(received_at)) AS day, toString(${CAPTURE_VERSION}) AS version
   FROM sessions WHERE ${OURS}
@@ -48,18 +40,6 @@ export const VERSIONS_SQL = `
   UNION ALL
   SELECT 'replaced' AS of, '' AS day, toString(${REPLACED_VERSION}) AS version
   FROM replaced_reports WHERE ${OURS}`
-
-/** Versions of what was priced, and of metadata, which come on top of those. */
-export const PRICE_VERSIONS_SQL = `
-  SELECT 'prices' AS of, toString(toDate(ts)) AS day, toString(${PRICE_VERSION}) AS version
-  FROM events WHERE ${OURS}
-  GROUP BY toDate(ts)
-  ${answeredBy('price_versions')}`
-export const METADATA_VERSIONS_SQL = `
-  SELECT 'metadata' AS of, toString(toDate(ts)) AS day, toString(${METADATA_VERSION}) AS version
-  FROM events WHERE ${OURS}
-  GROUP BY toDate(ts)
-  ${answeredBy('metadata_versions')}`
 
 /** A list of ids in base64. */
 const base64 = (list: string): string =>
@@ -144,26 +124,34 @@ const SUMS = ['input', 'output', 'cache_read', 'cache_write', 'reasoning', 'nano
 
 const DAY = 'toString(toDate(ts))'
 
-/** What was priced on days, by what is priced alike: sums of its conversations as lists. */
+/** What an event that was priced says, or the same for all others. */
+const ofPriced = (says: string, otherwise: string): string => `if(how > 0, ${says}, ${otherwise})`
+
+/**
+ * What was priced on days, by what is priced alike: sums of its conversations as lists. What was not priced is one group, which nothing
+ * but the version is taken of.
+ */
 export const DAY_PRICES_SQL = `
-  SELECT key, model, provider, how, repeating, size, toString(sum(version)) AS version,
-    groupArrayIf((conversation_id, toFloat64(events), ${SUMS.map(sum => `toFloat64(${sum})`).join(', ')}), events > 0) AS priced,
+  SELECT key, of_model AS model, of_provider AS provider, how, repeating, size, toString(sum(version)) AS version,
+    groupArrayIf((conversation, toFloat64(events), ${SUMS.map(sum => `toFloat64(${sum})`).join(', ')}), events > 0 AND how > 0) AS priced,
     ${base64('arrayMap(one -> one.1, priced)')} AS ids,
     [${['events', ...SUMS].map((_, i) => `arrayMap(one -> one.${i + 2}, priced)`).join(', ')}] AS sums
   FROM (
     SELECT
-      ${DAY} AS key, conversation_id, toString(model) AS model, toString(provider) AS provider, bitAnd(present, ${HOW}) AS how,
-      kind = 'agent' AND source = 'otlp' AS repeating, roundDown(greatest(input_tokens, 1) - 1, ${TIERS}) AS size,
+      ${DAY} AS key, bitAnd(present, ${HOW}) AS how, ${ofPriced('conversation_id', "toUUID('00000000-0000-0000-0000-000000000000')")} AS conversation,
+      ${ofPriced('toString(model)', "''")} AS of_model, ${ofPriced('toString(provider)', "''")} AS of_provider,
+      ${ofPriced("kind = 'agent' AND source = 'otlp'", '0')} AS repeating,
+      ${ofPriced(`roundDown(greatest(input_tokens, 1) - 1, ${TIERS})`, '0')} AS size,
       sum(sign) AS events,
       sum(sign * toInt64(input_tokens)) AS input, sum(sign * toInt64(output_tokens)) AS output,
       sum(sign * toInt64(cache_read_tokens)) AS cache_read, sum(sign * toInt64(cache_write_tokens)) AS cache_write,
-      sum(sign * toInt64(reasoning_tokens)) AS reasoning, sum(sign * toInt64(cost_nanos)) AS nanos, ${PRICE_VERSION} AS version
+      sum(sign * toInt64(reasoning_tokens)) AS reasoning, sum(sign * toInt64(cost_nanos)) AS nanos, ${VERSION} AS version
     FROM events
-    WHERE ${OURS} AND ${OF_DAYS} AND bitAnd(present, ${HOW}) > 0
-    GROUP BY key, conversation_id, model, provider, how, repeating, size
+    WHERE ${OURS} AND ${OF_DAYS}
+    GROUP BY key, conversation, of_model, of_provider, how, repeating, size
     ${BY_ROWS}
   )
-  GROUP BY key, model, provider, how, repeating, size`
+  GROUP BY key, of_model, of_provider, how, repeating, size`
 
 /** Conversations of days, and whom their events of a day name. */
 export const DAY_CONVERSATIONS_SQL = conversationsOf(OF_DAYS, DAY)
@@ -268,16 +256,16 @@ export function dayValuesSql(source: Grouping['source']): string {
  * entry, its latency bucket and whether it failed, so that counts and percentiles of any choice of groups are found from them.
  */
 const saidOf = (rows: string, key: string, said: string): string => `
-  SELECT key, toString(sum(version)) AS version, toString(sum(metadata_version)) AS metadata_version,
+  SELECT key, toString(sum(version)) AS version,
     groupArrayIf((conversation_id, value, toFloat64(took), list), notEmpty(list)) AS groups,
     ${base64('arrayMap(one -> one.1, groups)')} AS ids, arrayMap(one -> one.2, groups) AS said, arrayMap(one -> one.3, groups) AS us,
     arrayMap(one -> toUInt32(length(one.4)), groups) AS counts, arrayFlatten(arrayMap(one -> one.4, groups)) AS entries
   FROM (
     SELECT key, conversation_id, value, sum(us) AS took, groupArrayArray(arrayWithConstant(greatest(n, 0), entry)) AS list,
-      sum(version) AS version, sum(metadata_version) AS metadata_version
+      sum(version) AS version
     FROM (
       SELECT ${key} AS key, conversation_id, ${said} AS value, toUInt16((latency_bucket + 1) * 2 + failed) AS entry, sum(sign) AS n,
-        sum(sign * if(duration_ns >= 0, intDiv(duration_ns, 1000), 0)) AS us, ${VERSION} AS version, ${METADATA_VERSION} AS metadata_version
+        sum(sign * if(duration_ns >= 0, intDiv(duration_ns, 1000), 0)) AS us, ${VERSION} AS version
       FROM events
       WHERE ${OURS} AND ${rows}
       GROUP BY key, conversation_id, value, entry
