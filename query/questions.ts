@@ -10,6 +10,7 @@ export const QUESTIONS = {
   conversation_newest: 'lookUp',
   conversation_oldest: 'lookUp',
   conversation_spans: 'lookUp',
+  conversation_whole: 'lookUp',
   day_versions: 'lookUp',
   costs: 'lookUp',
   event_by_id: 'lookUp',

@@ -6,32 +6,40 @@ import type { OrganizationDays } from './organization.ts'
 
 const HOUR_S = 3600
 
-/** Bounds of some conversations, looked up where days are not kept; null when none of them has an event. */
+/** Bounds of some conversations; null when none of them has an event. */
+export interface CountedBounds {
+  readonly bounds: ConversationBounds | null
+  /** How many events they have together; undefined where nobody knows. */
+  readonly events?: number
+}
+
+/** Bounds of some conversations, looked up where days are not kept. */
 export async function readBounds(
   kept: KeptDays,
   reader: Reader,
   { organization, conversations }: { organization: string; conversations: readonly string[] },
-): Promise<ConversationBounds | null> {
-  if (conversations.length === 0) return null
+): Promise<CountedBounds> {
+  if (conversations.length === 0) return { bounds: null }
   const found = await kept.with(organization, ['figures'], async (memory, asked) =>
-    (await memory.refresh(reader, asked)) === 'done' ? { bounds: keptBoundsOf(memory, conversations) } : null,
+    (await memory.refresh(reader, asked)) === 'done' ? keptBoundsOf(memory, conversations) : null,
   )
-  return found === null ? boundsOf(reader, conversations) : found.bounds
+  return found ?? { bounds: await boundsOf(reader, conversations) }
 }
 
-function keptBoundsOf(memory: OrganizationDays, asked: readonly string[]): ConversationBounds | null {
+function keptBoundsOf(memory: OrganizationDays, asked: readonly string[]): CountedBounds {
   const wanted = new Uint8Array(memory.ids.size())
   const standing: string[] = []
-  let [from, to] = [Number.POSITIVE_INFINITY, 0]
+  let [from, to, events] = [Number.POSITIVE_INFINITY, 0, 0]
   for (const id of asked) {
     const conversation = memory.ids.find(id)
     if (conversation === undefined || memory.eventsOf(conversation) === 0) continue
     const { first, last } = memory.extentOf(conversation)
     ;[from, to] = [Math.min(from, first), Math.max(to, last)]
+    events += memory.eventsOf(conversation)
     wanted[conversation] = 1
     standing.push(id)
   }
-  if (standing.length === 0) return null
+  if (standing.length === 0) return { bounds: null }
   const [firstDay, lastDay] = [dayOf(from), dayOf(to)]
   const hours = new Set<number>()
   for (const day of memory.days()) {
@@ -44,7 +52,7 @@ function keptBoundsOf(memory: OrganizationDays, asked: readonly string[]): Conve
       for (let at = (firsts[i] as number) - ((firsts[i] as number) % HOUR_S); at <= last; at += HOUR_S) hours.add(at)
     }
   }
-  return { hours: [...hours], conversations: standing }
+  return { bounds: { hours: [...hours], conversations: standing }, events }
 }
 
 const dayOf = (seconds: number): string => new Date(seconds * 1000).toISOString().slice(0, 10)

@@ -9,7 +9,8 @@ import { EVENT_COLUMNS } from './events.ts'
 // as they arrived, for which a conversation's rows have positions of one partition. Ids of their own would shuffle them.
 const ARRIVAL = ['origin_sequence', 'origin_frame', 'origin_index', 'toString(event_id)']
 const OLDEST_FIRST = ['ts', ...ARRIVAL].join(', ')
-const NEWEST_FIRST = ['ts', ...ARRIVAL].map(column => `${column} DESC`).join(', ')
+/** The order of lists of a conversation's events. */
+export const NEWEST_FIRST = ['ts', ...ARRIVAL].map(column => `${column} DESC`).join(', ')
 
 // One read with all columns: the rows of some conversations are few, and to find them again by their keys is a statement more.
 const NEWEST_SQL = `

@@ -19,6 +19,7 @@ import type { EventRecord } from '../../reads/events.ts'
 import { readLenders } from '../../reads/lenders.ts'
 import { readTexts } from '../../reads/texts.ts'
 import { parentsFirst } from '../../span-tree.ts'
+import { largest } from '../../text-order.ts'
 import type { FoundConversation } from './find.ts'
 import { findConversation } from './find.ts'
 
@@ -76,11 +77,6 @@ async function factsOf(
     first: first.ts,
     last: last.ts,
   }
-}
-
-/** In the order of the store, which is that of bytes. */
-function largest(texts: readonly string[]): string {
-  return [...new Set(texts)].reduce((a, b) => (Buffer.compare(Buffer.from(a), Buffer.from(b)) < 0 ? b : a), '')
 }
 
 /** From first to last event; a conversation without events is as long as its capture says: an instant. */

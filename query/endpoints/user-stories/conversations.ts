@@ -3,12 +3,12 @@ import type { ConversationEvent, CostMetadata } from '#proto/dashboard/shared.ts
 import type { ConversationRow } from '#proto/dashboard/user-stories.ts'
 import { CONVERSATION_EVENTS, CONVERSATION_IO_MAX_BYTES } from '#proto/dashboard/user-stories.ts'
 import { eventHead, isoTime, NO_TEXTS, originalIdOf } from '../../answers.ts'
-import { readBounds } from '../../days/bounds.ts'
+import { type CountedBounds, readBounds } from '../../days/bounds.ts'
 import type { Call } from '../../endpoint.ts'
 import type { Missing } from '../../missing.ts'
 import type { Reader } from '../../reader.ts'
 import { newestEvents } from '../../reads/conversation-events.ts'
-import type { ConversationBounds, ConversationFacts } from '../../reads/conversation-facts.ts'
+import type { ConversationFacts } from '../../reads/conversation-facts.ts'
 import { readFacts } from '../../reads/conversation-facts.ts'
 import type { ChosenConversation } from '../../reads/conversation-page.ts'
 import { readCosts } from '../../reads/costs.ts'
@@ -18,6 +18,7 @@ import type { SessionState } from '../../reads/sessions.ts'
 import { readSessions } from '../../reads/sessions.ts'
 import type { Texts } from '../../reads/texts.ts'
 import { readTexts } from '../../reads/texts.ts'
+import { type ConversationParts, readWhole, WHOLE_MAX_EVENTS } from '../../reads/whole-conversations.ts'
 
 /**
  * Rows in the order chosen. Figures must be there; traits, events, texts and costs may be missing. Traits, the dearest of them, are read
@@ -31,20 +32,14 @@ export async function hydrate(
   ofUsers: (users: readonly string[]) => Promise<void> = async () => undefined,
 ): Promise<ConversationRow[]> {
   const ids = chosen.map(conversation => conversation.conversation_id)
-  const boundsRead = readBounds(kept, reader, { organization: organization.id, conversations: ids })
   const sessionsRead = orElse(readSessions(reader, ids), new Map<string, SessionState>())
-  const factsRead = boundsRead.then(bounds => readFacts(reader, bounds))
-  const within = <T>(read: (bounds: ConversationBounds) => Promise<T>, none: T): Promise<T> =>
-    orElse(
-      boundsRead.then(bounds => (bounds === null ? none : read(bounds))),
-      none,
-    )
-  const [sessions, facts, costs, newest] = await Promise.all([
+  const boundsRead = readBounds(kept, reader, { organization: organization.id, conversations: ids })
+  const partsRead = boundsRead.then(bounds => readParts(reader, bounds, orElse))
+  const [sessions, { facts, costs }, newest] = await Promise.all([
     sessionsRead,
-    factsRead,
-    within(bounds => readCosts(reader, bounds), new Map<string, CostMetadata[]>()),
-    within(bounds => readNewest(reader, bounds, excludeIo, orElse), NO_EVENTS),
-    Promise.all([sessionsRead, factsRead]).then(([sessions, facts]) => ofUsers(usersOf(ids, sessions, facts))),
+    partsRead,
+    partsRead.then(({ newest }) => withTexts(reader, newest, excludeIo, orElse)),
+    Promise.all([sessionsRead, partsRead]).then(([sessions, { facts }]) => ofUsers(usersOf(ids, sessions, facts))),
   ])
   const events = eventsOf(newest, sessions)
   return ids.flatMap(id => {
@@ -57,6 +52,22 @@ export async function hydrate(
       events: events.get(id) ?? [],
     }
   })
+}
+
+/** Of conversations with few events, all at once; else part by part, of which costs and events may be missing. */
+async function readParts(
+  reader: Reader,
+  { bounds, events = Number.POSITIVE_INFINITY }: CountedBounds,
+  orElse: Missing['orElse'],
+): Promise<ConversationParts> {
+  if (bounds === null) return { facts: new Map(), costs: new Map(), newest: [] }
+  if (events <= WHOLE_MAX_EVENTS) return readWhole(reader, bounds, CONVERSATION_EVENTS)
+  const [facts, costs, newest] = await Promise.all([
+    readFacts(reader, bounds),
+    orElse(readCosts(reader, bounds), new Map<string, CostMetadata[]>()),
+    orElse(newestEvents(reader, bounds, CONVERSATION_EVENTS), []),
+  ])
+  return { facts, costs, newest }
 }
 
 function conversationRow(
@@ -108,15 +119,13 @@ interface NewestEvents {
   readonly records: readonly EventRecord[]
   readonly texts: ReadonlyMap<string, Texts> | undefined
 }
-const NO_EVENTS: NewestEvents = { records: [], texts: undefined }
 
-async function readNewest(
+async function withTexts(
   reader: Reader,
-  bounds: ConversationBounds,
+  records: readonly EventRecord[],
   excludeIo: boolean,
   orElse: Missing['orElse'],
 ): Promise<NewestEvents> {
-  const records = await newestEvents(reader, bounds, CONVERSATION_EVENTS)
   const texts = excludeIo ? undefined : await orElse(readAllTexts(reader, records), new Map<string, Texts>())
   return { records, texts }
 }
