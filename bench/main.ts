@@ -86,7 +86,7 @@ const cases: Readonly<Record<string, { about: string; run: (args: readonly strin
   },
   rows: {
     about:
-      'what a span costs the store, and what other schemas would make of it; --blocks (12), --rows (8000), --rounds (2), --tables, --variant "name: SQL; SET setting = value"',
+      'what a span costs the store, and what other schemas would make of it; --blocks (12), --rows (8000), --rounds (2), --tables, --chosen, --variant "name: SQL; SET setting = value"',
     run: rows,
   },
   scan: { about: 'the check of a body: JSON.parse and schemas against the byte scanner', run: scan },
