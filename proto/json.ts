@@ -7,9 +7,9 @@ export type JsonObject = { readonly [key: string]: unknown }
 /** What `jsonText` says of a value that cannot be written. */
 export const UNWRITABLE = '[nested too deeply]'
 
-/** True for an object that is no array. */
+/** True for an object that is no array, and no number that kept its digits (see `readExactJson`). */
 export function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !isRawJSON(value)
 }
 
 /** A value, or why there is none. */

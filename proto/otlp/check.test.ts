@@ -178,6 +178,18 @@ t.test('the decoder yields exactly the spans that the check accepts', async t =>
   }
 })
 
+t.test('a number that keeps its digits is no object: what the check refuses is not decoded', async t => {
+  const f = (body: string, reason: RegExp): void => {
+    const bytes = Buffer.from(body)
+    const verdict = checkTraces(bytes, 'json')
+    t.match(verdict, { ok: false, reason }, body)
+    t.strictSame(decodeTraces(bytes, 'json'), verdict)
+  }
+  f('9007199254740993', /^the body must be an object/)
+  f('{"resourceSpans":[9007199254740993]}', /^resourceSpans\[0\] must be an object/)
+  f('{"resourceSpans":[{"resource":9007199254740993}]}', /^resourceSpans\[0\]\.resource must be an object/)
+})
+
 t.test('attributes of every kind are the same in both encodings', async t => {
   const values = {
     text: 'grüße 👋 \u0000',
