@@ -7,6 +7,7 @@ import { maskAlso } from '#processors/parsers/explain.ts'
 import { clickhouseDatabase, clickhouseUrl, natsUrl, readerUrl } from '#runtime/config.ts'
 import { runPart } from '#runtime/part.ts'
 import { readSettings } from '#runtime/settings.ts'
+import { createCores } from '#store/cores.ts'
 import { createShards } from '#store/shards.ts'
 import { openBuckets } from '#streams/apply.ts'
 import { openAuditStream } from '#streams/audit.ts'
@@ -73,7 +74,7 @@ await runPart('query', async ({ env, log, metrics, fail }) => {
   const audit = createAudit({ stream: auditStream, log, metrics })
   const auditing = storeAudit({ stream: auditStream, storeOf: store.of, log })
   const signIn = openSignIn(settings, { control: { records: control, view }, audit, metrics, log })
-  const openReader = createReaders({ storeOf: readers.of, limits: settings, metrics, log })
+  const openReader = createReaders({ storeOf: readers.of, coresOf: createCores(), limits: settings, metrics, log })
   const kept = createKeptDays({ maxMb: settings.daysMb, waitMs: KEPT_WAIT_MS, openReader, metrics, log })
   const bind = createRunner({
     authenticator: createAuthenticator(view, { onKey: createKeyUse({ records: control, view, log }) }),

@@ -5,6 +5,7 @@ import { isParleyError } from '#proto/errors.ts'
 import { createMetrics } from '#runtime/metrics.ts'
 import { settingsOfClass } from '#store/classes.ts'
 import type { ReadOptions, Store } from '#store/client.ts'
+import { createCores } from '#store/cores.ts'
 import { silentLog } from '#test/rig.ts'
 import { createAllowance } from './allowance.ts'
 import type { Reader, ReaderLimits } from './reader.ts'
@@ -95,6 +96,35 @@ t.test('every question has the limits of its class', async t => {
     { max_threads: 2, max_final_threads: 1, max_memory_usage: String(32 * 1024 * 1024), priority: '1' },
     { max_threads: 8, max_final_threads: 8, max_memory_usage: String(64 * 1024 * 1024), priority: '1' },
     { max_threads: 1, max_final_threads: 1 },
+  ])
+})
+
+t.test('no query has more threads than its store has cores, which is asked once', async t => {
+  const asked: (readonly [string, ReadOptions['settings']])[] = []
+  let answers = false
+  const store = {
+    read: async (sql: string, { settings }: ReadOptions = {}) => {
+      asked.push([sql, settings])
+      if (!sql.includes('max_threads')) return []
+      if (!answers) throw new Error('the store is away')
+      return [{ cores: 2 }]
+    },
+  } as unknown as Store
+  const read = createReaders({
+    ...{ storeOf: () => store, coresOf: createCores(), limits: LIMITS },
+    ...{ metrics: createMetrics('query'), log: silentLog },
+  })('o', new AbortController().signal)
+  await read.read('chart', 'SELECT 1')
+  answers = true
+  await read.read('chart', 'SELECT 2')
+  await read.read('events', 'SELECT 3')
+  const threads = asked.map(([sql, settings]) => [sql, settings?.max_threads, settings?.max_final_threads])
+  t.strictSame(threads, [
+    [`SELECT getSetting('max_threads') AS cores`, undefined, undefined],
+    ['SELECT 1', 8, 8],
+    [`SELECT getSetting('max_threads') AS cores`, undefined, undefined],
+    ['SELECT 2', 2, 2],
+    ['SELECT 3', 2, 1],
   ])
 })
 

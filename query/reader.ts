@@ -8,6 +8,7 @@ import type { Log } from '#runtime/log.ts'
 import type { Metrics } from '#runtime/metrics.ts'
 import { CLASSES, settingsOfClass } from '#store/classes.ts'
 import type { Parameter, Store } from '#store/client.ts'
+import type { CoresOf } from '#store/cores.ts'
 import { isTimeout, timed } from '#store/patience.ts'
 import { ORGANIZATION_HEADER } from '#store/wall/tables.ts'
 import { createAllowance } from './allowance.ts'
@@ -68,6 +69,8 @@ export type OpenReader = (organization: string, signal: AbortSignal) => Reader
 export function createReaders(deps: {
   /** The store that has an organization. */
   storeOf: (organization: string) => Store
+  /** Left out: as many as a class may have. */
+  coresOf?: CoresOf
   limits: ReaderLimits
   metrics: Metrics
   log: Log
@@ -102,11 +105,13 @@ export function createReaders(deps: {
       try {
         const running = shares.run(organization, signal, () =>
           timed(maxSeconds * 1000 * PATIENCE, signal, async both => {
+            const store = deps.storeOf(organization)
+            const cores = await deps.coresOf?.(store)
             const startedAt = performance.now()
             try {
-              return await deps.storeOf(organization).read<T>(sql, {
+              return await store.read<T>(sql, {
                 parameters: { ...parameters, organization },
-                settings: { ...settings, ...limitsOf(question, deps.limits), ...planOf(sql), ...more },
+                settings: { ...settings, ...limitsOf(question, deps.limits, cores), ...planOf(sql), ...more },
                 headers: { [ORGANIZATION_HEADER]: organization },
                 signal: both,
                 queryId: randomUUID(),
@@ -146,10 +151,10 @@ function planOf(sql: string): ClickHouseSettings {
   return sql.includes('preferred_optimize_projection_name') ? {} : { optimize_use_projections: 0 }
 }
 
-function limitsOf(question: Question, limits: ReaderLimits): ClickHouseSettings {
+function limitsOf(question: Question, limits: ReaderLimits, cores: number | undefined): ClickHouseSettings {
   const of = QUESTIONS[question]
   const memory = Math.floor(limits.maxMemoryMb * CLASSES[of].memory * 1024 * 1024)
-  return { ...settingsOfClass(of), max_memory_usage: String(memory) }
+  return { ...settingsOfClass(of, cores), max_memory_usage: String(memory) }
 }
 
 function settingsOf(limits: ReaderLimits): ClickHouseSettings {

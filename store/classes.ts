@@ -6,7 +6,10 @@ export type QueryClass = 'lookUp' | 'page' | 'figures' | 'search' | 'export' | '
 
 /** Limits of a class. */
 export interface ClassLimits {
-  /** Cores that work on one statement at most: a store with many must not give all of them to one. */
+  /**
+   * Cores that work on one statement at most: a store with many must not give all of them to one, and one with few has no use for more
+   * threads than cores (see settingsOfClass).
+   */
   readonly threads: number
   /**
    * Of these, how many fold signed rows (FINAL). With two the engine cuts what it reads into layers by key first, which costs more than to
@@ -17,6 +20,8 @@ export interface ClassLimits {
   readonly memory: number
   /** 1 goes first. Of a later class each block waits while anything of an earlier one runs, but no longer than YIELD_MS. */
   readonly priority: number
+  /** Of its threads, as Linux counts it: how far they step back where others want the core. Only where the server may say so. */
+  readonly nice: number
 }
 
 /**
@@ -24,25 +29,36 @@ export interface ClassLimits {
  * that a statement that takes all it may is little noticed by the dashboards of others.
  */
 export const CLASSES: Readonly<Record<QueryClass, ClassLimits>> = {
-  lookUp: { threads: 2, finalThreads: 1, memory: 0.5, priority: 1 },
-  page: { threads: 4, finalThreads: 4, memory: 1, priority: 1 },
-  figures: { threads: 8, finalThreads: 8, memory: 1, priority: 1 },
-  search: { threads: 4, finalThreads: 4, memory: 1, priority: 1 },
-  export: { threads: 1, finalThreads: 1, memory: 1, priority: 1 },
-  sql: { threads: 2, finalThreads: 2, memory: 1, priority: 2 },
+  lookUp: { threads: 2, finalThreads: 1, memory: 0.5, priority: 1, nice: 0 },
+  page: { threads: 4, finalThreads: 4, memory: 1, priority: 1, nice: 0 },
+  figures: { threads: 8, finalThreads: 8, memory: 1, priority: 1, nice: 0 },
+  search: { threads: 4, finalThreads: 4, memory: 1, priority: 1, nice: 0 },
+  export: { threads: 1, finalThreads: 1, memory: 1, priority: 1, nice: 5 },
+  sql: { threads: 2, finalThreads: 2, memory: 1, priority: 2, nice: 10 },
 }
 
-/** How long a block of a later class waits at most; then it is computed, so that nothing stands still. */
-export const YIELD_MS = 50
+/** How long a block of a later class waits at most; then it is computed, so that nothing stands still. Its blocks are small (wall/profiles.ts). */
+export const YIELD_MS = 10
 
 /** For a SELECT that folds few rows whatever its class has. */
 export const FOLDED_BY_ONE = { max_final_threads: 1 } as const
 
-/** Cores and patience of a class as settings of a statement. */
-export const settingsOfClass = (
-  of: QueryClass,
-): { readonly max_threads: number; readonly max_final_threads: number; readonly priority: string } => ({
-  max_threads: CLASSES[of].threads,
-  max_final_threads: CLASSES[of].finalThreads,
-  priority: String(CLASSES[of].priority),
-})
+/** A class as settings of a statement. */
+export type ClassSettings = {
+  readonly max_threads: number
+  readonly max_final_threads: number
+  readonly priority: string
+  /** Left out where threads step back for nobody. Its old name, which every server knows. */
+  readonly os_thread_priority?: string
+}
+
+/** Cores and patience of a class as settings of a statement, on a server with so many cores. */
+export function settingsOfClass(of: QueryClass, cores = Number.POSITIVE_INFINITY): ClassSettings {
+  const { threads, finalThreads, priority, nice } = CLASSES[of]
+  return {
+    max_threads: Math.min(threads, cores),
+    max_final_threads: Math.min(finalThreads, cores),
+    priority: String(priority),
+    ...(nice === 0 ? {} : { os_thread_priority: String(nice) }),
+  }
+}

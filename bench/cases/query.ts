@@ -2,7 +2,7 @@
 // and warm, alone and while 2,000 events a second arrive, beside the same answers from rows alone, which must be equal.
 import { mkdir, writeFile } from 'node:fs/promises'
 import { cpus, loadavg, totalmem } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { startLoad } from '../load.ts'
@@ -47,7 +47,8 @@ export async function query(args: readonly string[]): Promise<void> {
       },
     },
   })
-  const dir = values.dir ?? '.parley-bench'
+  // The engine's process has a folder of its own.
+  const dir = resolve(values.dir ?? '.parley-bench')
   const options: Options = {
     rounds: Number(values.rounds ?? 20),
     recount: values['no-recount'] !== true,

@@ -61,6 +61,18 @@ const API = '/dashboard/api'
 const AIMS = { '1w': 100, '1m': 100, all: 300 }
 const WINDOWS: readonly Range[] = ['1w', '1m', 'all']
 
+/** What is looked for in texts. Numbers are pieces of ids as well; of words, the world's few hundred stand in thousands of texts each. */
+const SEARCHES: readonly (readonly [string, string, object?])[] = [
+  ['a word everywhere', 'courier'],
+  ['a piece of a word', 'ourie'],
+  ['three letters', 'cou'],
+  ['two words', 'courier invoice'],
+  ['an absent word', 'zebrafish'],
+  ['a rare number', '73511'],
+  ['a name', 'find_order'],
+  ['a word, one agent that failed', 'courier', { agent_name: 'planner', success: false }],
+]
+
 /** All questions. */
 export function questionsOf(found: Found): Question[] {
   const filter = { metadata_filters: [{ key: 'plan', value: 'pro' }] }
@@ -126,11 +138,23 @@ export function questionsOf(found: Found): Question[] {
       body: { metric: 'active_users', group_by: 'agent_name' },
     }),
     ...over(['1w'], { name: 'words of inputs', path: `${API}/intent-keywords`, body: {}, texts: true }),
-    ...over(
-      ['all'],
-      { name: 'a word in raw logs', path: `${API}/raw-logs`, body: { search_query: 'courier' }, texts: true },
-      { all: 2_000 },
+    ...SEARCHES.flatMap(([name, search_query, more]) =>
+      over(
+        ['1m', 'all'],
+        { name: `search: ${name}`, path: `${API}/raw-logs`, body: { search_query, ...more }, texts: true },
+        { '1m': 2_000, all: 2_000 },
+      ),
     ),
+    ...over(['1m', 'all'], {
+      name: 'options of an identifier',
+      path: `${API}/user-stories/search-options`,
+      body: { search: 'user-1' },
+    }),
+    ...over(['1m'], {
+      name: 'options of a group',
+      path: `${API}/user-stories/search-options`,
+      body: { search: 'c1', ...grouped },
+    }),
     { name: 'keys of metadata', method: 'GET', path: `${API}/organization/event-keys`, moving: true },
     { name: 'summary of the organization', method: 'GET', path: `${API}/organization/summary`, moving: true },
   ]

@@ -7,6 +7,7 @@ import { routes } from '#query/routes.ts'
 import { createChecker } from '#query/validate.ts'
 import { createMetrics } from '#runtime/metrics.ts'
 import { createStore, type Store } from '#store/client.ts'
+import { createCores } from '#store/cores.ts'
 import { silentLog } from '#test/rig.ts'
 import { table } from '../stats.ts'
 import { type KeptStore, ORGANIZATION } from './machine.ts'
@@ -32,6 +33,7 @@ export async function tellStatements(
 ): Promise<void> {
   const reading = createStore({ url: kept.readerUrl, database: kept.store.database, application: 'bench' })
   // One for all questions, as in a query node that has been asked before: what a question is the first to need is read in its first round.
+  const cores = await createCores()(reading)
   const days = createKeptDays({
     ...{
       maxMb: keeping ? DAYS_MB : 0,
@@ -41,6 +43,7 @@ export async function tellStatements(
     },
     openReader: createReaders({
       storeOf: () => reading,
+      coresOf: async () => cores,
       limits: LIMITS,
       metrics: createMetrics('bench'),
       log: silentLog,
@@ -51,7 +54,7 @@ export async function tellStatements(
     for (const question of questions) {
       const seen: Map<string, number[][]> = new Map()
       for (let round = 0; round <= rounds; round++) {
-        const told = await answer(reading, kept.store, endMs, question, days)
+        const told = await answer({ reading, cores, watching: kept.store, kept: days, endMs }, question)
         if (round === 0) continue
         for (const [name, figures] of told) seen.set(name, [...(seen.get(name) ?? []), figures])
       }
@@ -74,13 +77,19 @@ const middle = (all: readonly (readonly number[])[]): number[] =>
     (_, i) => all.map(one => one[i] as number).toSorted((a, b) => a - b)[Math.floor(all.length / 2)] as number,
   )
 
+/** What questions are asked with. */
+interface Asking {
+  readonly reading: Store
+  readonly cores: number
+  readonly watching: Store
+  readonly kept: KeptDays
+  readonly endMs: number
+}
+
 /** One answer: CPU, rows and bytes of each of its statements, by question and number. */
 async function answer(
-  reading: Store,
-  watching: Store,
-  endMs: number,
+  { reading, cores, watching, kept, endMs }: Asking,
   question: Question,
-  kept: KeptDays,
 ): Promise<Map<string, number[]>> {
   const told = new Map<string, number[]>()
   const names = new Map<string, string>()
@@ -96,7 +105,13 @@ async function answer(
       return rows
     },
   }
-  const open = createReaders({ storeOf: () => store, limits: LIMITS, metrics: createMetrics('bench'), log: silentLog })
+  const open = createReaders({
+    storeOf: () => store,
+    coresOf: async () => cores,
+    limits: LIMITS,
+    metrics: createMetrics('bench'),
+    log: silentLog,
+  })
   const reader = open(ORGANIZATION, new AbortController().signal)
   const named: typeof reader = {
     bounded: () => named,

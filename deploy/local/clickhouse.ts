@@ -2,10 +2,11 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { chmod, mkdir, rm, writeFile } from 'node:fs/promises'
 import { request } from 'node:http'
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { ParleyError } from '#proto/errors.ts'
-import { HEADER_SETTING, READER_PROFILE, SQL_PROFILE, type WallNames } from '#store/wall/profiles.ts'
+import { HEADER_SETTING, READER_PROFILE, sqlProfile, type WallNames } from '#store/wall/profiles.ts'
 import { ROW_FILTER, viewsDatabase, WALLED_TABLES } from '#store/wall/tables.ts'
 import { rotateLog, startChild } from './child.ts'
 import { roomOf, spaceOf } from './disk-space.ts'
@@ -131,7 +132,7 @@ function usersXml(
   <profiles>
     <default>${settingsXml(settings)}</default>
     ${profileXml('reader', { ...settings, ...READER_PROFILE })}
-    ${profileXml('sql', { ...settings, ...SQL_PROFILE })}
+    ${profileXml('sql', { ...settings, ...sqlProfile(availableParallelism()) })}
   </profiles>
   <quotas><default/></quotas>
   <users>

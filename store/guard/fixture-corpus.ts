@@ -202,7 +202,6 @@ export const HOSTILE: readonly Hostile[] = [
     'SELECT e.name FROM events AS e, {{tables}}.events AS b',
     'SELECT e.name FROM events AS e ASOF JOIN {{tables}}.events AS b ON e.name = b.name AND e.ts >= b.ts',
     'WITH x AS (SELECT * FROM {{tables}}.events) SELECT * FROM x',
-    'WITH RECURSIVE x AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM x, system.numbers) SELECT * FROM x LIMIT 1',
     'WITH events AS (SELECT 1 AS a) SELECT * FROM events',
     'WITH texts AS (SELECT * FROM {{tables}}.texts) SELECT * FROM texts',
   ]),
@@ -258,6 +257,7 @@ export const HOSTILE: readonly Hostile[] = [
   ]),
   ...of('too much', [
     'SELECT count() FROM system.numbers',
+    'WITH RECURSIVE x AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM x, system.numbers) SELECT * FROM x LIMIT 1',
     'SELECT range(100000000)',
     "SELECT repeat('x', 1000000000)",
     'SELECT arrayWithConstant(1000000000, 1)',

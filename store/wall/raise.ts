@@ -4,10 +4,11 @@ import { ClickHouseError } from '@clickhouse/client'
 import { ParleyError } from '#proto/errors.ts'
 import type { Store, StoreOptions } from '#store/client.ts'
 import { createStore } from '#store/client.ts'
+import { createCores } from '#store/cores.ts'
 import type { Placement } from '#store/migrate.ts'
 import { fill } from '#store/migrate.ts'
 import type { Profile, WallNames } from './profiles.ts'
-import { HEADER_SETTING, PATIENT, READER_PROFILE, SQL_PROFILE } from './profiles.ts'
+import { HEADER_SETTING, PATIENT, READER_PROFILE, sqlProfile } from './profiles.ts'
 import { ORGANIZATION_HEADER, ROW_FILTER, TENANT_VIEWS, viewsDatabase, WALLED_TABLES } from './tables.ts'
 
 /** A user who may log in. */
@@ -38,7 +39,7 @@ const settings = (profile: Readonly<Record<string, string | number>>): string =>
     .join(', ')
 
 /** The statements that make users, policies and grants on a server; an administrator may run them in our place. */
-export function userStatements(placement: Placement, logins: WallLogins, profile: Profile = SQL_PROFILE): string[] {
+export function userStatements(placement: Placement, logins: WallLogins, sqlUser: Profile): string[] {
   const { database } = placement
   const on = fill('{{on_cluster}}', placement)
   const { reader, sql, definer } = logins
@@ -51,7 +52,7 @@ export function userStatements(placement: Placement, logins: WallLogins, profile
   const both = `${named(reader.name)}, ${named(definer)}`
   return [
     ...user(reader.name, password(reader), READER_PROFILE),
-    ...user(sql.name, password(sql), profile),
+    ...user(sql.name, password(sql), sqlUser),
     ...user(definer, 'HOST NONE', { readonly: 1 }),
     ...WALLED_TABLES.flatMap(table => [
       // First: where a table has any policy, some servers show nothing to users who have none.
@@ -78,11 +79,12 @@ export function viewStatements(placement: Placement, definer: string): string[] 
 
 /** The profile of tenants' SQL as this server can have it: before 25.4 who makes room would wait for a second at every block. */
 async function profileOf(store: Store): Promise<Profile> {
+  const profile = sqlProfile(await createCores()(store))
   const [known] = await store.read('SELECT 1 FROM system.settings WHERE name = {name:String}', {
     parameters: { name: PATIENT.at(-1) as string },
   })
-  if (known !== undefined) return SQL_PROFILE
-  return Object.fromEntries(Object.entries(SQL_PROFILE).filter(([name]) => !PATIENT.includes(name)))
+  if (known !== undefined) return profile
+  return Object.fromEntries(Object.entries(profile).filter(([name]) => !PATIENT.includes(name)))
 }
 
 /** Where a wall is raised, by whom, and for which users. */
