@@ -73,6 +73,21 @@ const SEARCHES: readonly (readonly [string, string, object?])[] = [
   ['a word, one agent that failed', 'courier', { agent_name: 'planner', success: false }],
 ]
 
+function searchesOf(grouped: object): Question[] {
+  const options = `${API}/user-stories/search-options`
+  return [
+    ...SEARCHES.flatMap(([name, search_query, more]) =>
+      over(
+        ['1m', 'all'],
+        { name: `search: ${name}`, path: `${API}/raw-logs`, body: { search_query, ...more }, texts: true },
+        { '1m': 2_000, all: 2_000 },
+      ),
+    ),
+    ...over(['1m', 'all'], { name: 'options of an identifier', path: options, body: { search: 'user-1' } }),
+    ...over(['1m'], { name: 'options of a group', path: options, body: { search: 'c1', ...grouped } }),
+  ]
+}
+
 /** All questions. */
 export function questionsOf(found: Found): Question[] {
   const filter = { metadata_filters: [{ key: 'plan', value: 'pro' }] }
@@ -138,23 +153,7 @@ export function questionsOf(found: Found): Question[] {
       body: { metric: 'active_users', group_by: 'agent_name' },
     }),
     ...over(['1w'], { name: 'words of inputs', path: `${API}/intent-keywords`, body: {}, texts: true }),
-    ...SEARCHES.flatMap(([name, search_query, more]) =>
-      over(
-        ['1m', 'all'],
-        { name: `search: ${name}`, path: `${API}/raw-logs`, body: { search_query, ...more }, texts: true },
-        { '1m': 2_000, all: 2_000 },
-      ),
-    ),
-    ...over(['1m', 'all'], {
-      name: 'options of an identifier',
-      path: `${API}/user-stories/search-options`,
-      body: { search: 'user-1' },
-    }),
-    ...over(['1m'], {
-      name: 'options of a group',
-      path: `${API}/user-stories/search-options`,
-      body: { search: 'c1', ...grouped },
-    }),
+    ...searchesOf(grouped),
     { name: 'keys of metadata', method: 'GET', path: `${API}/organization/event-keys`, moving: true },
     { name: 'summary of the organization', method: 'GET', path: `${API}/organization/summary`, moving: true },
   ]
