@@ -91,12 +91,9 @@ export function metadataConditions(
       const others =
         known === null ? [inSessions(i)] : known.length === 0 ? [] : [`conversation_id IN {captured_${i}:Array(UUID)}`]
       return {
-        // An empty value alone is like a missing key, and to look for the key takes as long as to read its value.
-        sql: [
-          [own(values.includes('') ? hasValue('metadata', i) : isOneOf('metadata', i)), ...others].join('\n      OR '),
-        ],
+        sql: [[own(saysOneOf({ key, values }, i)), ...others].join('\n      OR ')],
         parameters: {
-          ...{ [`key_${i}`]: key, [`values_${i}`]: values },
+          ...boundTo([{ key, values }], i),
           ...(known === null || known.length === 0 ? {} : { [`captured_${i}`]: known }),
         },
       }
@@ -109,13 +106,21 @@ export type Captured = readonly (readonly string[] | null)[]
 
 const inSessions = (i: number): string => `conversation_id IN (${sessionsWith(i)})`
 
-/** A map holds one of the values under the key; a missing key is no empty value. */
-export function hasValue(column: string, i: number): string {
-  return `mapContains(${column}, {key_${i}:String}) AND ${isOneOf(column, i)}`
+/** The metadata of an event hold one of the values under the key; a missing key is no empty value. */
+export function saysOneOf({ values }: KeyFilter, i: number): string {
+  const isOne = `metadata[{key_${i}:String}] IN {values_${i}:Array(String)}`
+  // An empty value alone is like a missing key, and to look for the key takes as long as to read its value.
+  return values.includes('') ? `mapContains(metadata, {key_${i}:String}) AND ${isOne}` : isOne
 }
 
-/** The same of values that are not empty. */
-const isOneOf = (column: string, i: number): string => `${column}[{key_${i}:String}] IN {values_${i}:Array(String)}`
+/** What filters bind, numbered from a place on. */
+export const boundTo = (filters: readonly KeyFilter[], from = 0): Parameters =>
+  Object.fromEntries(
+    filters.flatMap(({ key, values }, i): [string, Parameters[string]][] => [
+      [`key_${from + i}`, key],
+      [`values_${from + i}`, values],
+    ]),
+  )
 
 /** Conversations in whose merged captures a key has one of the values. */
 export function sessionsWith(i: number): string {

@@ -1,7 +1,7 @@
 // Metadata filters -> the conversations whose captures meet them, from kept days, so that no statement looks through all captures anew.
 import type { Captured, KeyFilter } from '../filters.ts'
 import type { Reader } from '../reader.ts'
-import { capturedOneOf, kindsOf, type Meets } from './filter.ts'
+import { capturedOneOf, captureKindsOf, type Meets } from './filter.ts'
 import type { KeptDays } from './kept.ts'
 import type { OrganizationDays } from './organization.ts'
 
@@ -15,7 +15,7 @@ export async function readCaptured(
   { organization, filters }: { organization: string; filters: readonly KeyFilter[] },
 ): Promise<Captured> {
   if (filters.length === 0) return []
-  const kinds = filters.flatMap(({ key }) => kindsOf(key).captures)
+  const kinds = filters.flatMap(({ key }) => captureKindsOf(key))
   const found = await kept.with(organization, ['figures', ...kinds], async (memory, asked) => {
     if ((await memory.refresh(reader, asked)) !== 'done') return null
     return filters.map(filter => idsOf(memory, capturedOneOf(memory, filter)))

@@ -42,13 +42,15 @@ export interface Columns {
   bytes(): number
 }
 
-/** The name under which a key is kept. */
-export const valuesKind = ({ source, key }: { source: Grouping['source'] | typeof EVENT; key: string }): ValuesKind =>
+/** The name under which a key of captures is kept. */
+export const valuesKind = ({ source, key }: { source: Grouping['source']; key: string }): ValuesKind =>
   `values ${source} ${key}`
 
-const EVENT = 'event'
-/** What precedes the key in the name of one of events. */
-export const EVENT_VALUES = `values ${EVENT} `
+/** What precedes the keys in the name of some of events. */
+export const EVENT_VALUES = 'values event '
+
+/** The name under which some keys of events are kept together. */
+export const eventValuesKind = (keys: readonly string[]): ValuesKind => `${EVENT_VALUES}${JSON.stringify(keys)}`
 
 /** No keys yet. */
 export function createColumns(ids: Ids): Columns {
@@ -79,7 +81,7 @@ function partsOf(kind: ValuesKind): { source: string; parameters: Parameters } {
 }
 
 function eventColumn(ids: Ids, kind: ValuesKind): EventColumn {
-  return createEventColumn(ids, { kind, parameters: partsOf(kind).parameters })
+  return createEventColumn(ids, { kind, keys: JSON.parse(kind.slice(EVENT_VALUES.length)) as string[] })
 }
 
 function createCaptureColumn(ids: Ids, kind: ValuesKind): CaptureColumn {

@@ -33,6 +33,7 @@ import { type ChosenConversation, chooseConversations, positionOf } from '../rea
 import { type Histories, readHistories } from '../reads/histories.ts'
 import { userCondition } from '../reads/users.ts'
 import { windowFrom, windowOf } from '../window.ts'
+import { readCaptured } from './captured.ts'
 import { EVERY, ofUser } from './filter.ts'
 import { readKeptHistories } from './histories.ts'
 import { createKeptDays, KEEP_NOTHING, type KeptDays } from './kept.ts'
@@ -116,8 +117,13 @@ const FILTER = {
     { key: 'plan', value: 'pro' },
   ],
 }
-/** Of figures: what events alone say, what captures say, too, an empty value. */
-const FILTERS = [[{ key: 'plan', value: 'pro' }], FILTER.metadata_filters.slice(0, 3), [{ key: 'team', value: '' }]]
+/** Of figures: what events alone say, what captures say, too, an empty value; two keys. */
+const FILTERS = [
+  [{ key: 'plan', value: 'pro' }],
+  FILTER.metadata_filters.slice(0, 3),
+  [{ key: 'team', value: '' }],
+  FILTER.metadata_filters,
+]
 const FILTERED = [keptFilterOf(FILTER as never, ours) ?? EVERY, storyConditions(FILTER as never, ours)] as const
 
 /** Pages of conversations: two one after the other, from the other end, and of what is searched for. */
@@ -247,7 +253,7 @@ t.test('kept days answer as rows do, whatever arrives late, moves or vanishes', 
   await alike(t, 'of the other organization', [ALL], theirs)
   const again = await same(t, 'again')
   t.strictSame(readAgain(again), [], 'nothing has changed, so no day is read')
-  const others = again.filter(question => !/^(day_versions|ragged_(values|said)|filtered_tools)$/.test(question))
+  const others = again.filter(question => !/^(day_versions|ragged_(values|said)|filtered_last_calls)$/.test(question))
   t.strictSame(others, [], 'nor are edges but those of keys, since rows of the days that windows begin on are kept')
 
   const late = storedEvent({
@@ -362,14 +368,21 @@ t.test('windows begin and end at nanoseconds of days whose rows are kept', async
   t.ok((await compare('after rows were taken back')).includes('day_rows'))
 })
 
-t.test('whose captures meet a filter is left to the store where they are very many', async t => {
+t.test('whose captures meet a filter is told, but where they are very many', async t => {
   const organization = randomUUID()
   const of = (i: number) => ({ organization, conversation_id: id(6000 + i), at: ago(2), user_id: `user-${i}` })
   const call = (i: number) => storedEvent({ ...of(i), event_id: id(5000 + i), kind: 'tool', name: 'find' })
   await insertEvents(store, [0, 1, 2].map(call))
   const captures = Array.from({ length: 2_001 }, (_, i) => storedSession({ ...of(i + 1), metadata: { team: 'blue' } }))
-  await insertSessions(store, captures)
-  t.ok((await same(t, 'of very many', [MONTH], organization)).includes('filtered_tools'))
+  const other = storedSession({ organization, conversation_id: id(9000), at: ago(2), metadata: { team: 'red' } })
+  await insertSessions(store, [...captures, other])
+  await same(t, 'of very many', [MONTH], organization)
+  const told = async (value: string) => {
+    const filters = [{ key: 'team', values: [value] }]
+    return readCaptured(kept, openReader(organization, new AbortController().signal), { organization, filters })
+  }
+  t.strictSame(await told('blue'), [null])
+  t.strictSame(await told('red'), [[id(9000)]])
 })
 
 t.test('what does not fit is read', async t => {

@@ -1,11 +1,12 @@
 // Which conversations of kept days a page is of: conditions on conversations as functions of their numbers.
-import type { KeyFilter } from '../filters.ts'
+import { boundTo, type KeyFilter } from '../filters.ts'
 import type { Reader } from '../reader.ts'
 import type { Window } from '../window.ts'
-import { valuesKind } from './columns.ts'
+import { eventValuesKind, valuesKind } from './columns.ts'
 import type { Kind, OrganizationDays, ValuesKind } from './organization.ts'
 import { numbersOf } from './rows.ts'
-import { RAGGED_VALUES_SQL } from './sql.ts'
+import { remembered } from './said.ts'
+import { raggedValuesSql } from './said-sql.ts'
 
 /** Whether a conversation, by number, meets a condition. */
 export type Meets = (conversation: number) => boolean
@@ -38,66 +39,108 @@ export const ofIds = (ids: readonly string[]): KeptFilter =>
     return conversation => wanted.has(conversation)
   })
 
-/** Keys of one page at most whose values are kept. */
+/** Keys of one question at most that are kept together. */
 const KEYS_MAX = 2
 
 /** Conversations of which an event of the window, or what captures say, has one of the values of each key; null: too many keys. */
 export function withMetadata(filters: readonly KeyFilter[]): KeptFilter | null {
-  return filters.length > KEYS_MAX ? null : allKept(filters.map(withKey))
-}
-
-/** What must be kept of a key. */
-export function kindsOf(key: string): { events: ValuesKind; captures: readonly ValuesKind[] } {
-  return {
-    events: valuesKind({ source: 'event', key }),
-    captures: SOURCES.map(source => valuesKind({ source, key })),
-  }
-}
-
-function withKey({ key, values }: KeyFilter): KeptFilter {
-  const { events, captures } = kindsOf(key)
+  if (filters.length === 0) return EVERY
+  const kinds = kindsOf(filters)
+  if (kinds === null) return null
+  const { events, captures } = kinds
   return {
     kinds: [events, ...captures],
     async ask(reader, window) {
       const { from_day, to_day } = window.parameters
       const isWhole = (day: string): boolean => (day > from_day || window.fromMs === 0) && day < to_day
-      const edges = await readEdges(reader, window, { key, values })
+      const edges = await readEdges(reader, window, filters)
       return memory => {
-        const marks = markSaying(memory, events, values, isWhole)
-        const atEdges = edges === undefined ? new Uint32Array(0) : numbersOf(memory.ids, edges)
-        for (const conversation of atEdges) if (conversation < marks.length) marks[conversation] = 1
-        const captured = capturedOneOf(memory, { key, values })
-        return conversation => marks[conversation] === 1 || captured(conversation)
+        const atEdges = edges === undefined ? [] : [...numbersOf(memory.ids, edges.ids)]
+        const each = filters.map((filter, place): Meets => {
+          const marks = markSaying(memory, filters, place, isWhole)
+          atEdges.forEach((conversation, i) => {
+            if (conversation < marks.length && edges?.met[i]?.[place] === MET) marks[conversation] = 1
+          })
+          const captured = capturedOneOf(memory, filter)
+          return conversation => marks[conversation] === 1 || captured(conversation)
+        })
+        return conversation => each.every(meets => meets(conversation))
       }
     },
   }
 }
 
-const SOURCES = ['conversation_metadata', 'user_metadata'] as const
-
-/** Ids of conversations whose events say so on the window's first and last day, which it does not hold whole. */
-async function readEdges(reader: Reader, window: Window, { key, values }: KeyFilter): Promise<string | undefined> {
-  if (window.fromMs === 0 && !Number.isFinite(window.toMs)) return undefined
-  const parameters = { ...window.parameters, key_0: key, values_0: values }
-  const [found] = await reader.read<{ ids: string }>('ragged_values', RAGGED_VALUES_SQL, parameters)
-  return found?.ids
+/** What must be kept of the keys of some filters; null: there are too many. */
+export function kindsOf(filters: readonly KeyFilter[]): { events: ValuesKind; captures: readonly ValuesKind[] } | null {
+  if (filters.length > KEYS_MAX) return null
+  return { events: eventValuesKind(keysOf(filters)), captures: filters.flatMap(({ key }) => captureKindsOf(key)) }
 }
 
-/** Conversations with events on some days that say one of the values. */
+/** What captures say of a key. */
+export const captureKindsOf = (key: string): ValuesKind[] => SOURCES.map(source => valuesKind({ source, key }))
+
+const SOURCES = ['conversation_metadata', 'user_metadata'] as const
+
+/** In an order that does not depend on how they are asked for. */
+const keysOf = (filters: readonly KeyFilter[]): string[] => filters.map(({ key }) => key).sort()
+
+/** How the store tells that a filter is met. */
+const MET = '1'
+
+/** Whether an event passes, by its conversation and by the number of what it says. */
+export type Passes = (conversation: number, said: number) => boolean
+
+/** All of some filters; `says` tells by the number of what is said whether the filter at a place is met. */
+export function passesOf(
+  memory: OrganizationDays,
+  filters: readonly KeyFilter[],
+  says: (place: number) => (said: number) => boolean,
+): Passes {
+  const each = filters.map((filter, place) => ({ says: says(place), captured: capturedOneOf(memory, filter) }))
+  return (conversation, said) => each.every(one => one.says(said) || one.captured(conversation))
+}
+
+/** Whether what is kept says one of the values of the filter at a place. */
+export function keptSays(memory: OrganizationDays, filters: readonly KeyFilter[], place: number) {
+  const keys = keysOf(filters)
+  const { key, values } = filters[place] as KeyFilter
+  return memory.saidOf(eventValuesKind(keys)).meets(keys.indexOf(key), values)
+}
+
+/** The same of what the store has told, as its digits. */
+export const toldSays = (place: number, textOf: (said: number) => string, texts: number) =>
+  remembered(texts, said => textOf(said)[place] === MET)
+
+interface RaggedValues {
+  readonly ids: string
+  readonly met: readonly string[]
+}
+
+/** Conversations whose events meet some filters on the window's first and last day, which it does not hold whole. */
+async function readEdges(
+  reader: Reader,
+  window: Window,
+  filters: readonly KeyFilter[],
+): Promise<RaggedValues | undefined> {
+  if (window.fromMs === 0 && !Number.isFinite(window.toMs)) return undefined
+  const parameters = { ...window.parameters, ...boundTo(filters) }
+  const [found] = await reader.read<RaggedValues>('ragged_values', raggedValuesSql(filters), parameters)
+  return found
+}
+
+/** Conversations with events on some days that meet the filter at a place. */
 function markSaying(
   memory: OrganizationDays,
-  kind: ValuesKind,
-  values: readonly string[],
+  filters: readonly KeyFilter[],
+  place: number,
   isAsked: (day: string) => boolean,
 ): Uint8Array {
   const marks = new Uint8Array(memory.ids.size())
-  const { days, numbersOf: numbers } = memory.saidOf(kind)
-  const wanted = numbers(values)
-  if (wanted.size === 0) return marks
-  for (const [day, { conversations, said }] of days) {
+  const says = keptSays(memory, filters, place)
+  for (const [day, { conversations, said }] of memory.saidOf(eventValuesKind(keysOf(filters))).days) {
     if (!isAsked(day)) continue
     for (let i = 0; i < conversations.length; i++) {
-      if (wanted.has(said[i] as number)) marks[conversations[i] as number] = 1
+      if (says(said[i] as number)) marks[conversations[i] as number] = 1
     }
   }
   return marks
@@ -105,7 +148,7 @@ function markSaying(
 
 /** Conversations whose captures, or whose user's traits, say one of the values. */
 export function capturedOneOf(memory: OrganizationDays, { key, values }: KeyFilter): Meets {
-  const said = kindsOf(key).captures.map(kind => saysOneOf(memory, kind, values))
+  const said = captureKindsOf(key).map(kind => saysOneOf(memory, kind, values))
   return conversation => said.some(says => says(conversation))
 }
 

@@ -19,7 +19,7 @@ import { createUsers, type Users } from './users.ts'
 export type Kind = 'figures' | More
 /** What comes on top of who was there; what captures say of a key comes with prices. */
 export type More = 'tools' | 'prices' | ValuesKind
-/** `values <source> <key>`; source is `event`, or that of a grouping. */
+/** `values <source> <key>`, of captures, or `values event <keys>`. */
 export type ValuesKind = `values ${string}`
 
 /** How far a refresh came: everything that was stored before it began is there; there is more to be read; it would take too much. */
@@ -60,7 +60,7 @@ export interface OrganizationDays {
   /** What captures say of a key; it must be kept. */
   valuesOf(kind: ValuesKind): Values
   /** What events say of a key; it must be kept. */
-  saidOf(kind: ValuesKind): Pick<EventColumn, 'days' | 'numbersOf'>
+  saidOf(kind: ValuesKind): Pick<EventColumn, 'days' | 'meets'>
   /** Of a conversation; 0 = nobody is known. */
   userOf(conversation: number): number
   /** Both by number of a conversation: for walks over all of them. */

@@ -1,7 +1,6 @@
 // What the store is asked for whole days that are kept in memory: versions of all days, and what some days hold. What a day holds always
 // comes with its version, summed up over the very rows that were read, so that it can never stand under the version of other rows.
 
-import { andAll, type Conditions, hasValue } from '../filters.ts'
 import { TIERS } from '../reads/costs.ts'
 import { columnOf, GROUP_KEY, GROUP_VALUES, type Grouping } from '../reads/groups.ts'
 import {
@@ -18,7 +17,7 @@ import { HOW } from '../reads/summary-costs.ts'
 import { OF_TOOLS } from '../reads/tools.ts'
 
 /** Word for word that of 0041_day_versions.sql: which writings of which rows are there. What a row says follows from its writing. */
-const VERSION = `sum(sign * reinterpretAsInt64(cityHash64(
+export const VERSION = `sum(sign * reinterpretAsInt64(cityHash64(
                 origin_partition, origin_generation, origin_sequence, origin_frame, origin_index, version)))`
 /** Word for word that of 0032_capture_versions.sql. */
 const CAPTURE_VERSION = `sum(reinterpretAsInt64(cityHash64(
@@ -42,13 +41,13 @@ export const VERSIONS_SQL = `
   FROM replaced_reports WHERE ${OURS}`
 
 /** A list of ids in base64. */
-const base64 = (list: string): string =>
+export const base64 = (list: string): string =>
   `base64Encode(arrayStringConcat(arrayMap(id -> concat(reinterpretAsFixedString(id), ''), ${list})))`
 
 /** Pairs of a conversation and a text as two lists: ids in base64, texts as they are. */
 const PAIRS = `${base64('arrayMap(pair -> pair.1, pairs)')} AS ids, arrayMap(pair -> pair.2, pairs) AS users`
 
-const OF_DAYS = `toDate(ts) IN {days:Array(Date)}
+export const OF_DAYS = `toDate(ts) IN {days:Array(Date)}
       AND ts >= {since:DateTime64(9, 'UTC')} AND ts < {until:DateTime64(9, 'UTC')}
       AND ${hoursBetween("{since:DateTime64(9, 'UTC')}", "{until:DateTime64(9, 'UTC')}")}`
 
@@ -58,7 +57,7 @@ const STANDING_LAST = `if(min(sign) = 1, max(ts), arrayMax(arrayMap(t ->
             groupArray(ts))))`
 
 /** Nanoseconds of an instant since its day began. */
-const ofDay = (at: string): string => `toFloat64(toUnixTimestamp64Nano(${at}) % 86400000000000)`
+export const ofDay = (at: string): string => `toFloat64(toUnixTimestamp64Nano(${at}) % 86400000000000)`
 
 const conversationsOf = (rows: string, key: string): string => `
   SELECT key, version, ${PAIRS}, arrayMap(pair -> toUInt32(pair.3), pairs) AS counts,
@@ -122,7 +121,7 @@ const toolsOf = (rows: string, key: string): string => `
 
 const SUMS = ['input', 'output', 'cache_read', 'cache_write', 'reasoning', 'nanos']
 
-const DAY = 'toString(toDate(ts))'
+export const DAY = 'toString(toDate(ts))'
 
 /** What an event that was priced says, or the same for all others. */
 const ofPriced = (says: string, otherwise: string): string => `if(how > 0, ${says}, ${otherwise})`
@@ -186,31 +185,14 @@ export const DAY_ROWS_SQL = `
 /** The same of what a window holds of its first and its last day. */
 export const RAGGED_TOOLS_SQL = toolsOf(`${RAGGED_DAYS} AND ${OF_TOOLS}`, DAY)
 
-/** Tools of the calls of a window under conditions. Buckets may come several times: to add them up takes the engine longer than to tell them. */
-export const filteredToolsSql = (conditions: Conditions): string => `
-  SELECT '' AS key, '' AS version, toString(of_kind) AS kind, toString(tool) AS name,
-    toFloat64(sum(n)) AS calls, toFloat64(sumIf(n, failure = 1)) AS errors, toFloat64(sum(in_time)) AS timed, toFloat64(sum(took)) AS us,
-    maxIf(at, n > 0) AS last_at, ${base64('groupUniqArrayIf(conversation, n > 0)')} AS ids,
-    groupArrayIf(bucket, n > 0) AS buckets, groupArrayIf(toFloat64(n), n > 0) AS counts
-  FROM (
-    SELECT kind AS of_kind, name AS tool, conversation_id AS conversation, ts AS at, failed AS failure, latency_bucket AS bucket, sum(sign) AS n,
-      sum(sign * (duration_ns >= 0)) AS in_time, sum(sign * if(duration_ns >= 0, intDiv(duration_ns, 1000), 0)) AS took
-    FROM events
-    WHERE ${OURS} AND ${IN_WINDOW} AND ${OF_TOOLS}${andAll(conditions.sql)}
-    GROUP BY of_kind, tool, conversation, at, failure, bucket
-  )
-  GROUP BY of_kind, tool
-  HAVING calls > 0`
-
 /** Conversations and figures of what windows hold of days that they don't hold whole; keys are days, with a mark where they are of the window before. */
-export const raggedSql = (rows: string, current: string): Record<'conversations' | 'figures' | 'said', string> => {
-  const key = `concat(toString(toDate(ts)), if(${current}, '', '${BEFORE}'))`
-  return {
-    ...{ conversations: conversationsOf(rows, key), figures: sumsOf(rows, key) },
-    // Whether one of the values is said is all that is asked of the edges.
-    said: saidOf(rows, key, `if(${hasValue('metadata', 0)}, 'asked', '')`),
-  }
+export const raggedSql = (rows: string, current: string): Record<'conversations' | 'figures', string> => {
+  const key = dayOrBefore(current)
+  return { conversations: conversationsOf(rows, key), figures: sumsOf(rows, key) }
 }
+
+/** The day of an event, with a mark where it is of the window before. */
+export const dayOrBefore = (current: string): string => `concat(toString(toDate(ts)), if(${current}, '', '${BEFORE}'))`
 
 /** Marks what is of the window before. */
 export const BEFORE = ' before'
@@ -250,48 +232,6 @@ export function dayValuesSql(source: Grouping['source']): string {
     GROUP BY key
   )`
 }
-
-/**
- * What events say of a key: each conversation with each value, `=` before it, or with none, and what these events came to. An event is one
- * entry, its latency bucket and whether it failed, so that counts and percentiles of any choice of groups are found from them.
- */
-const saidOf = (rows: string, key: string, said: string): string => `
-  SELECT key, toString(sum(version)) AS version,
-    groupArrayIf((conversation_id, value, toFloat64(took), list), notEmpty(list)) AS groups,
-    ${base64('arrayMap(one -> one.1, groups)')} AS ids, arrayMap(one -> one.2, groups) AS said, arrayMap(one -> one.3, groups) AS us,
-    arrayMap(one -> toUInt32(length(one.4)), groups) AS counts, arrayFlatten(arrayMap(one -> one.4, groups)) AS entries
-  FROM (
-    SELECT key, conversation_id, value, sum(us) AS took, groupArrayArray(arrayWithConstant(greatest(n, 0), entry)) AS list,
-      sum(version) AS version
-    FROM (
-      SELECT ${key} AS key, conversation_id, ${said} AS value, toUInt16((latency_bucket + 1) * 2 + failed) AS entry, sum(sign) AS n,
-        sum(sign * if(duration_ns >= 0, intDiv(duration_ns, 1000), 0)) AS us, ${VERSION} AS version
-      FROM events
-      WHERE ${OURS} AND ${rows}
-      GROUP BY key, conversation_id, value, entry
-      ${BY_ROWS}
-    )
-    GROUP BY key, conversation_id, value
-  )
-  GROUP BY key`
-
-/** The same of days. */
-export const DAY_EVENT_VALUES_SQL = saidOf(
-  OF_DAYS,
-  DAY,
-  `if(mapContains(metadata, {${GROUP_KEY}:String}), concat('=', metadata[{${GROUP_KEY}:String}]), '')`,
-)
-
-/** Conversations with events that say one of the values of the key, among what a window holds of its first and its last day. */
-export const RAGGED_VALUES_SQL = `
-  SELECT ${base64('groupArray(conversation_id)')} AS ids
-  FROM (
-    SELECT conversation_id
-    FROM events
-    WHERE ${OURS} AND ${RAGGED_DAYS} AND ${hasValue('metadata', 0)}
-    GROUP BY conversation_id
-    HAVING sum(sign) > 0
-  )`
 
 /** Who was active on the day that a window ends on, before it does. */
 export const LAST_DAY_SQL = `

@@ -50,20 +50,20 @@ export async function readMetrics(call: Call, request: QueryFilters): Promise<Co
   }
 }
 
-/** From whole days in memory where those of UTC are asked for, without filters or with one of metadata; else from aggregates and rows. */
+/** From whole days in memory where those of UTC are asked for, without filters or with those of metadata; else from aggregates and rows. */
 async function readFigures(
   { reader, kept, organization: { id: organization } }: Call,
   request: QueryFilters,
   { window, before }: { window: Window; before: Window | null },
 ): Promise<WindowFigures> {
   const conditions = eventConditions(request)
-  const [filter, second] = onlyMetadataOf(request)
-  if (window.timezone === 'UTC' && (conditions.sql.length === 0 || (filter !== undefined && second === undefined))) {
+  const filters = onlyMetadataOf(request)
+  if (window.timezone === 'UTC' && (conditions.sql.length === 0 || filters.length > 0)) {
     const asked = { organization, window, before }
     const figures =
-      filter === undefined
+      filters.length === 0
         ? await readKeptFigures(kept, reader, asked)
-        : await readFilteredFigures(kept, reader, { ...asked, filter })
+        : await readFilteredFigures(kept, reader, { ...asked, filters })
     if (figures !== null) return figures
   }
   const asked = { window, conditions }

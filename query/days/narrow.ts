@@ -1,0 +1,21 @@
+// Numbers that are not negative -> the narrowest flat array that holds them exactly.
+
+/** A flat array of whole numbers. */
+export type Numbers = Uint8Array | Uint16Array | Uint32Array | Float64Array
+
+const WIDTHS = [
+  { below: 2 ** 8, of: Uint8Array },
+  { below: 2 ** 16, of: Uint16Array },
+  { below: 2 ** 32, of: Uint32Array },
+]
+
+/** The array for some numbers; one that is negative, as a sum may be while its events are being corrected, needs the widest. */
+export function narrowed(numbers: readonly number[]): Numbers {
+  let [least, most] = [0, 0]
+  for (const number of numbers) {
+    if (number > most) most = number
+    if (number < least) least = number
+  }
+  const { of } = (least < 0 ? undefined : WIDTHS.find(({ below }) => most < below)) ?? { of: Float64Array }
+  return new of(numbers)
+}

@@ -1,0 +1,46 @@
+// Metadata filters -> what kept days say of the events of windows, and which of them pass: whole days from memory, edges from the store.
+import { boundTo, type KeyFilter } from '../filters.ts'
+import type { Reader } from '../reader.ts'
+import type { Days } from './figures.ts'
+import { keptSays, kindsOf, type Passes, passesOf, toldSays } from './filter.ts'
+import type { OrganizationDays, Refresh } from './organization.ts'
+import { type Said, type SaidRow, saidOf } from './said.ts'
+import { raggedSaidSql } from './said-sql.ts'
+import { BEFORE } from './sql.ts'
+import { createUsers } from './users.ts'
+
+/** What windows hold of a day. */
+export interface PassingDay {
+  readonly day: string
+  /** Not of the window before. */
+  readonly current: boolean
+  readonly said: Said
+  readonly passes: Passes
+}
+
+/** Brings days to what the store holds. Null: what they need does not fit. Precondition: `kindsOf` knows what it is, and it is asked for. */
+export async function readPassing(
+  reader: Reader,
+  memory: OrganizationDays,
+  { asked, filters, days }: { asked: Refresh; filters: readonly KeyFilter[]; days: Days },
+): Promise<PassingDay[] | null> {
+  const { events } = kindsOf(filters) as NonNullable<ReturnType<typeof kindsOf>>
+  const isWhole = (day: string): boolean => day > days.first && day < days.last && day !== days.split
+  const isCurrent = (day: string): boolean => days.split === undefined || day > days.split
+  // The edges first, as with all figures.
+  const sql = raggedSaidSql(filters, { split: days.split !== undefined })
+  const edges = await reader.read<SaidRow>('ragged_said', sql, { ...days.parameters, ...boundTo(filters) })
+  if ((await memory.refresh(reader, asked)) !== 'done') return null
+  const texts = createUsers()
+  const atEdges = edges.map(row => ({
+    ...{ day: row.key.slice(0, 10), current: !row.key.endsWith(BEFORE) },
+    said: saidOf(memory.ids, texts, row),
+  }))
+  const whole = [...memory.saidOf(events).days].filter(([day]) => isWhole(day))
+  const kept = passesOf(memory, filters, place => keptSays(memory, filters, place))
+  const told = passesOf(memory, filters, place => toldSays(place, texts.nameOf, texts.size()))
+  return [
+    ...whole.map(([day, said]) => ({ day, current: isCurrent(day), said, passes: kept })),
+    ...atEdges.map(edge => ({ ...edge, passes: told })),
+  ]
+}
