@@ -4,7 +4,7 @@
 import { NIL_UUID } from '#proto/ids.ts'
 import type { Reader } from '../reader.ts'
 import { placeSpans } from '../span-tree.ts'
-import { OF_CONVERSATIONS } from './conversation-facts.ts'
+import { type ConversationBounds, OF_CONVERSATIONS } from './conversation-facts.ts'
 import type { EventRecord } from './events.ts'
 import type { Lenders, Side, TextSource } from './texts.ts'
 
@@ -25,9 +25,30 @@ interface TraceRecord extends TextSource {
   readonly generates: 0 | 1
 }
 
+/** In the order of TRACES_SQL. */
+interface PlacedRecord extends TraceRecord, Pick<EventRecord, 'ts' | 'span_id'> {}
+
 // Embeddings and rerankings are stored as model calls; what is looked up or sorted was not said by anyone.
+const SAYS_NOTHING = 'embed|rerank'
 const GENERATES = `kind = 'llm' AND (output_bytes > 0 OR output_tokens > 0 OR failed = 1)
-      AND NOT match(concat(toString(model), ' ', toString(name)), '(?i)embed|rerank')`
+      AND NOT match(concat(toString(model), ' ', toString(name)), '(?i)${SAYS_NOTHING}')`
+
+/** With `u` a letter is the same in another case where the store says so: K, k, and the sign of kelvins. */
+const SAYS_NOTHING_HERE = new RegExp(SAYS_NOTHING, 'iu')
+
+/** An event as TRACES_SQL tells it. */
+function traceRecord(event: EventRecord): PlacedRecord {
+  const { kind, model, name, output_bytes, output_tokens, failed } = event
+  const says = output_bytes > 0 || output_tokens !== '0' || failed === 1
+  const generates = kind === 'llm' && says && !SAYS_NOTHING_HERE.test(`${model} ${name}`)
+  return { ...event, generates: generates ? 1 : 0 }
+}
+
+function isLater(a: PlacedRecord, b: PlacedRecord): number {
+  if (a.ts !== b.ts) return a.ts < b.ts ? -1 : 1
+  if (a.span_id !== b.span_id) return BigInt(a.span_id) < BigInt(b.span_id) ? -1 : 1
+  return a.event_id < b.event_id ? -1 : 1
+}
 
 const TRACES_SQL = `
   SELECT
@@ -46,8 +67,21 @@ const TRACES_SQL = `
  */
 export async function readLenders(reader: Reader, events: readonly EventRecord[]): Promise<Map<string, Lenders>> {
   const silent = events.filter(isSilentTurn)
+  return silent.length === 0 ? new Map() : lendersIn(await readTraces(reader, silent), silent)
+}
+
+/** The same of events whose conversations have been read whole: nothing else is asked. */
+export function lendersAmong(all: readonly EventRecord[], events: readonly EventRecord[]): Map<string, Lenders> {
+  const silent = events.filter(isSilentTurn)
   if (silent.length === 0) return new Map()
-  const rows = await readTraces(reader, silent)
+  const { conversations, hours } = placesOf(silent)
+  const [ours, within] = [new Set(conversations), new Set(hours)]
+  const traces = new Set(silent.map(turn => turn.trace_id))
+  const rows = all.filter(row => ours.has(row.conversation_id) && traces.has(row.trace_id) && within.has(hourOf(row)))
+  return lendersIn(rows.map(traceRecord).sort(isLater), silent)
+}
+
+function lendersIn(rows: readonly TraceRecord[], silent: readonly EventRecord[]): Map<string, Lenders> {
   const conversations = Map.groupBy(rows, row => row.conversation_id)
   const ends = new Map([...conversations].flatMap(([id, its]) => endsOf(its).map(([event, end]) => [id + event, end])))
   return new Map(
@@ -57,10 +91,7 @@ export async function readLenders(reader: Reader, events: readonly EventRecord[]
 
 /** The events of the turns' traces, in order of time within each; none of a trace that is too large, or beyond what one page may read. */
 async function readTraces(reader: Reader, turns: readonly EventRecord[]): Promise<readonly TraceRecord[]> {
-  const bounds = {
-    conversations: [...new Set(turns.map(turn => turn.conversation_id))],
-    hours: [...new Set(turns.flatMap(hoursOf))],
-  }
+  const bounds = placesOf(turns)
   const limit = TRACES_MAX_EVENTS + 1
   const found: TraceRecord[] = []
   const waiting = [[...new Set(turns.map(turn => turn.trace_id))]]
@@ -75,6 +106,14 @@ async function readTraces(reader: Reader, turns: readonly EventRecord[]): Promis
   }
   return found
 }
+
+/** Where calls of some turns are looked for. */
+const placesOf = (turns: readonly EventRecord[]): ConversationBounds => ({
+  conversations: [...new Set(turns.map(turn => turn.conversation_id))],
+  hours: [...new Set(turns.flatMap(hoursOf))],
+})
+
+const hourOf = ({ ts }: EventRecord): number => (Math.floor(Date.parse(ts) / HOUR_MS) * HOUR_MS) / 1000
 
 /** Seconds at which the hours begin in which calls of a turn are looked for. */
 function hoursOf(turn: EventRecord): number[] {

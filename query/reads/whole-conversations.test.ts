@@ -10,18 +10,23 @@ import { createDice } from '../fixture-random.ts'
 import { newestEvents } from './conversation-events.ts'
 import { boundsOf, readFacts } from './conversation-facts.ts'
 import { readCosts } from './costs.ts'
+import { lendersAmong, readLenders } from './lenders.ts'
+import type { Lenders } from './texts.ts'
 import { readWhole } from './whole-conversations.ts'
 
 const { store, reader } = await walledDatabase(t)
 const organization = randomUUID()
 const asking = readersOver(reader)(organization, new AbortController().signal)
 const CONVERSATIONS = Array.from({ length: 12 }, (_, i) => id(100 + i))
-const NEWEST = 7
+const NEWEST = 20
 const { pick, below, random } = createDice(20261123)
 
 /** Both sides of tiers of prices, and more than a double counts, which JSON holds as text. */
 const TOKENS = [0, 1, 31_999, 32_000, 32_001, 64_001, 1_000_001, '9007199254740993' as unknown as number]
 const TRACES = [id(1), id(2), id(3)]
+
+/** Turns and calls, mostly. */
+const KINDS = ['agent', 'agent', 'agent', 'llm', 'llm', 'llm', 'llm', 'tool', 'resource', 'prompt', 'other'] as const
 
 /** Times that coincide, texts in several scripts, prices of every kind, turns that say again what their calls said. */
 function anyEvent(n: number): StoredEvent {
@@ -29,17 +34,19 @@ function anyEvent(n: number): StoredEvent {
   const fields = {
     ...{
       organization,
-      conversation_id: pick(CONVERSATIONS),
-      event_id: id(10_000 + below(1_000_000)),
-      trace_id: pick(TRACES),
+      conversation_id: CONVERSATIONS[n % 12] as string,
+      event_id: id(10_000 + n),
+      parent_id: id(10_000 + n - 12 * (1 + below(2))),
+      span_id: String(below(3)),
+      trace_id: TRACES[n % 3] as string,
     },
     ...{ session_id: pick(['', 'sent', 'Ärger', '😀', '￿']), user_id: pick(['', 'ada', 'Zoë', '😀', '￿']) },
     ...{
-      kind: pick(['agent', 'llm', 'tool', 'resource', 'prompt', 'other'] as const),
+      kind: pick(KINDS),
       source: pick(['otlp', 'sdk'] as const),
     },
     ...{
-      name: pick(['plan', 'Plan', '😀', '￿']),
+      name: pick(['plan', 'Plan', '😀', '￿', 'reranK', 'RERAN\u212a']),
       failed: pick([0, 0, 1] as const),
       provisional: pick([0, 0, 0, 1] as const),
     },
@@ -65,6 +72,10 @@ function anyEvent(n: number): StoredEvent {
   })
 }
 
+/** Who lends, by who borrows. */
+const told = (lenders: ReadonlyMap<string, Lenders>) =>
+  new Map([...lenders].map(([event, { input, output }]) => [event, [input?.event_id, output?.event_id]]))
+
 async function same(t: Test, conversations: readonly string[]): Promise<void> {
   const bounds = await boundsOf(asking, conversations)
   if (bounds === null) throw new Error('none of the conversations has an event')
@@ -75,6 +86,10 @@ async function same(t: Test, conversations: readonly string[]): Promise<void> {
     readWhole(asking, bounds, NEWEST),
   ])
   t.equal(whole.facts.size, conversations.length)
+  const lent = await readLenders(asking, newest)
+  if (conversations === CONVERSATIONS)
+    t.ok([...lent.values()].filter(({ input, output }) => input ?? output).length > 10)
+  t.strictSame(told(lendersAmong(whole.all ?? [], whole.newest)), told(lent), 'who lends texts to whom')
   for (const id of conversations) {
     t.strictSame(whole.facts.get(id), facts.get(id), `figures of ${id}`)
     t.strictSame(whole.costs.get(id), costs.get(id) ?? [], `costs of ${id}`)
@@ -86,7 +101,7 @@ async function same(t: Test, conversations: readonly string[]): Promise<void> {
   }
 }
 
-t.test('figures, costs and newest events of whole conversations are those of statements', async t => {
+t.test('figures, costs, newest events and lenders of whole conversations are those of statements', async t => {
   const events = Array.from({ length: 400 }, (_, n) => anyEvent(n))
   await store.command('SYSTEM STOP MERGES events')
   await insertEvents(store, events)

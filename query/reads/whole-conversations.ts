@@ -26,6 +26,8 @@ export interface ConversationParts {
   readonly costs: ReadonlyMap<string, CostMetadata[]>
   /** The newest events of each, newest first. */
   readonly newest: readonly EventRecord[]
+  /** All of their events, where all were read. */
+  readonly all?: readonly EventRecord[]
 }
 
 /** Reads it of whole conversations; of each at most `newest` events. */
@@ -40,6 +42,7 @@ export async function readWhole(
     facts: new Map(conversations.map(([id, its]) => [id, factsOfEvents(id, its)])),
     costs: new Map(conversations.map(([id, its]) => [id, costsOfEvents(its)])),
     newest: conversations.flatMap(([, its]) => its.slice(0, newest)),
+    all: rows,
   }
 }
 

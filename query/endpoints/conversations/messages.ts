@@ -16,8 +16,8 @@ import type { ConversationFacts } from '../../reads/conversation-facts.ts'
 import { readFacts } from '../../reads/conversation-facts.ts'
 import { costOfEvent } from '../../reads/costs.ts'
 import type { EventRecord } from '../../reads/events.ts'
-import { readLenders } from '../../reads/lenders.ts'
-import { readTexts } from '../../reads/texts.ts'
+import { lendersAmong, readLenders } from '../../reads/lenders.ts'
+import { type Lenders, readTexts } from '../../reads/texts.ts'
 import { parentsFirst } from '../../span-tree.ts'
 import { largest } from '../../text-order.ts'
 import type { FoundConversation } from './find.ts'
@@ -93,7 +93,7 @@ async function readMessages(
   if (bounds === null) return []
   const records = parentsFirst(oldest.records.slice(0, MESSAGES_MAX))
   const [[texts, lenders], children] = await Promise.all([
-    readLenders(reader, records).then(
+    lendersOf(reader, records, oldest).then(
       async lenders => [await readTexts(reader, records, IO_PREVIEW_MAX_BYTES, lenders), lenders] as const,
     ),
     oldest.whole
@@ -117,6 +117,13 @@ async function readMessages(
     }
   })
 }
+
+/** From the conversation's events, when all of them are there. */
+const lendersOf = async (
+  reader: Reader,
+  messages: readonly EventRecord[],
+  { records, whole }: OldestEvents,
+): Promise<ReadonlyMap<string, Lenders>> => (whole ? lendersAmong(records, messages) : readLenders(reader, messages))
 
 function childrenOf(records: readonly EventRecord[]): ReadonlyMap<string, number> {
   const children = new Map<string, number>()

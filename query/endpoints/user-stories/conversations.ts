@@ -13,7 +13,7 @@ import { readFacts } from '../../reads/conversation-facts.ts'
 import type { ChosenConversation } from '../../reads/conversation-page.ts'
 import { readCosts } from '../../reads/costs.ts'
 import type { EventRecord } from '../../reads/events.ts'
-import { readLenders } from '../../reads/lenders.ts'
+import { lendersAmong, readLenders } from '../../reads/lenders.ts'
 import type { SessionState } from '../../reads/sessions.ts'
 import { readSessions } from '../../reads/sessions.ts'
 import type { Texts } from '../../reads/texts.ts'
@@ -38,7 +38,7 @@ export async function hydrate(
   const [sessions, { facts, costs }, newest] = await Promise.all([
     sessionsRead,
     partsRead,
-    partsRead.then(({ newest }) => withTexts(reader, newest, excludeIo, orElse)),
+    partsRead.then(parts => withTexts(reader, parts, excludeIo, orElse)),
     Promise.all([sessionsRead, partsRead]).then(([sessions, { facts }]) => ofUsers(usersOf(ids, sessions, facts))),
   ])
   const events = eventsOf(newest, sessions)
@@ -98,8 +98,13 @@ function conversationRow(
   }
 }
 
-async function readAllTexts(reader: Reader, records: readonly EventRecord[]): Promise<Map<string, Texts>> {
-  const lenders = await readLenders(reader, records)
+/** Texts of events; `all` of their conversations, where they have been read. */
+async function readAllTexts(
+  reader: Reader,
+  records: readonly EventRecord[],
+  all: readonly EventRecord[] | undefined,
+): Promise<Map<string, Texts>> {
+  const lenders = all === undefined ? await readLenders(reader, records) : lendersAmong(all, records)
   return readTexts(reader, records, CONVERSATION_IO_MAX_BYTES, lenders)
 }
 
@@ -122,11 +127,11 @@ interface NewestEvents {
 
 async function withTexts(
   reader: Reader,
-  records: readonly EventRecord[],
+  { newest: records, all }: ConversationParts,
   excludeIo: boolean,
   orElse: Missing['orElse'],
 ): Promise<NewestEvents> {
-  const texts = excludeIo ? undefined : await orElse(readAllTexts(reader, records), new Map<string, Texts>())
+  const texts = excludeIo ? undefined : await orElse(readAllTexts(reader, records, all), new Map<string, Texts>())
   return { records, texts }
 }
 
