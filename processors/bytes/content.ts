@@ -10,7 +10,7 @@ import { inEvents } from '../parsers/otlp/message-events.ts'
 import { doubleOf } from './likeness.ts'
 import type { ContentPlace, ContentPlan, Plan } from './plan.ts'
 import { A, ATTRIBUTE_INTS, Kind } from './spans.ts'
-import { isText } from './suspicion.ts'
+import { Letters, lettersOf } from './suspicion.ts'
 
 /** A text that stands in a body. Precondition: the bytes are UTF-8. */
 export class Excerpt implements Said {
@@ -19,15 +19,17 @@ export class Excerpt implements Said {
   readonly end: number
   readonly structure: Said['structure']
   readonly from: string
-  readonly words: boolean
+  readonly words = true
+  /** Every byte is a character. */
+  readonly ascii: boolean
 
-  constructor(bytes: Buffer, start: number, end: number, from: string, words: boolean, structure: Said['structure']) {
+  constructor(bytes: Buffer, start: number, end: number, ascii: boolean, from: string, structure: Said['structure']) {
     this.bytes = bytes
     this.start = start
     this.end = end
     this.structure = structure
     this.from = from
-    this.words = words
+    this.ascii = ascii
   }
 
   get text(): string {
@@ -35,7 +37,7 @@ export class Excerpt implements Said {
   }
 
   lent(structure: Said['structure'], from: string): Said {
-    return new Excerpt(this.bytes, this.start, this.end, from, this.words, structure)
+    return new Excerpt(this.bytes, this.start, this.end, this.ascii, from, structure)
   }
 }
 
@@ -110,8 +112,10 @@ function saidAt(plan: Plan, { accept }: ContentPlan, place: ContentPlace, attrib
   if (attributes.data[row + A.kind] === Kind.text) {
     const x = attributes.data[row + A.x] as number
     const y = attributes.data[row + A.y] as number
-    const words = asSent(plan, place, attributes.bytes, x, y)
-    if (words !== null) return new Excerpt(attributes.bytes, x, y, rule.label, words, null)
+    const letters = asSent(plan, place, attributes.bytes, x, y)
+    if (letters !== Letters.none) {
+      return new Excerpt(attributes.bytes, x, y, letters === Letters.ascii, rule.label, null)
+    }
   }
   const held = asWritten(rule, valueAt(attributes, at)) ?? null
   return held === null ? null : accept(held, rule)
@@ -124,24 +128,24 @@ const VAGUE: ReadonlySet<number> = new Set([0x5f, 0x3c, 0x4e, 0x6e, 0x75])
 const VAGUE_BYTES = 96
 
 /**
- * Whether a text is words, when it is shown as it was sent without any doubt; null = it has to be looked at. That a place shows its texts
+ * The letters of a text that is shown as it was sent without any doubt; none = it has to be looked at. That a place shows its texts
  * as they are, its rule says; elsewhere they are unless they may be JSON.
  */
-function asSent(plan: Plan, { rule }: ContentPlace, bytes: Buffer, from: number, to: number): boolean | null {
+function asSent(plan: Plan, { rule }: ContentPlace, bytes: Buffer, from: number, to: number): number {
   const first = bytes[from] as number
-  if (first < 0x21 || first > 0x7e || rule.dialect?.jsonValues === true) return null
+  if (first < 0x21 || first > 0x7e || rule.dialect?.jsonValues === true) return Letters.none
   const { source } = rule
-  if (typeof source === 'object' && 'values' in source) return null
+  if (typeof source === 'object' && 'values' in source) return Letters.none
   const verbatim = typeof source === 'object' && 'sent' in source
   const ofTool = plan.kind.kind === 'tool'
   const json = first === QUOTE || first === LIST || first === OBJECT
   const whole = verbatim || (ofTool && (isTrusted(rule) || !plan.wrapsTools))
-  if (json && !whole) return null
+  if (json && !whole) return Letters.none
   if (!isTrusted(rule)) {
-    if (first === LIST || ((first === OBJECT || VAGUE.has(first)) && to - from <= VAGUE_BYTES)) return null
+    if (first === LIST || ((first === OBJECT || VAGUE.has(first)) && to - from <= VAGUE_BYTES)) return Letters.none
   }
-  if (!whole && !ofTool && mayBePrinted(bytes, from, to)) return null
-  return isText(bytes, from, to) ? true : null
+  if (!whole && !ofTool && mayBePrinted(bytes, from, to)) return Letters.none
+  return lettersOf(bytes, from, to)
 }
 
 /** True for what begins like a printed object: `Name(`. */

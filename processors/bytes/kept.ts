@@ -16,8 +16,18 @@ interface Way {
   readonly outputPlace: number
 }
 
-const K = { way: 0, inputFrom: 1, inputTo: 2, outputFrom: 3, outputTo: 4, counting: 5, costBits: 6 } as const
-const KEPT_INTS = 7
+const K = {
+  way: 0,
+  inputFrom: 1,
+  inputTo: 2,
+  inputAscii: 3,
+  outputFrom: 4,
+  outputTo: 5,
+  outputAscii: 6,
+  counting: 7,
+  costBits: 8,
+} as const
+const KEPT_INTS = 9
 /** Five counts, and the cost. */
 const KEPT_AMOUNTS = 6
 /** What stands for a text that there is none, and for one that is no excerpt. */
@@ -124,6 +134,7 @@ export class KeptReadings {
     else if (said instanceof Excerpt && said.structure === null && said.bytes === this.#bytes) {
       this.#ints[at] = said.start
       this.#ints[at + 1] = said.end
+      this.#ints[at + 2] = said.ascii ? 1 : 0
     } else {
       this.#ints[at] = ELSEWHERE
       this.#texts.set(key, said)
@@ -134,7 +145,7 @@ export class KeptReadings {
     const from = this.#ints[at] as number
     if (from === NO_TEXT) return null
     if (from === ELSEWHERE) return this.#texts.get(key) ?? null
-    return new Excerpt(this.#bytes, from, this.#ints[at + 1] as number, '', true, null)
+    return new Excerpt(this.#bytes, from, this.#ints[at + 1] as number, this.#ints[at + 2] === 1, '', null)
   }
 }
 

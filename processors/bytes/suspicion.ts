@@ -1,6 +1,6 @@
 // Bytes of a text -> may something in it be a secret, and is it ASCII: one look at each byte. A text that is not suspicious is stored
 // as it was sent; any other becomes a string and is masked as everywhere (parsers/secrets.ts), whose patterns are compiled here.
-import { isUtf8 } from 'node:buffer'
+import { isAscii, isUtf8 } from 'node:buffer'
 import { secretBeginnings, secretsVersion, suspicionWords } from '../parsers/secrets.ts'
 
 /** What was found: bits. */
@@ -103,9 +103,23 @@ export function lookAt(bytes: Uint8Array, from: number, to: number): number {
   return high < 128 ? Look.ascii : 0
 }
 
-/** True when the bytes are UTF-8: as text they would become the same bytes again. */
-export function isText(bytes: Buffer, from: number, to: number): boolean {
-  if (to - from > 64) return isUtf8(bytes.subarray(from, to))
-  for (let i = from; i < to; i++) if ((bytes[i] as number) > 127) return isUtf8(bytes.subarray(from, to))
-  return true
+/** What bytes are as a text. */
+export const Letters = { none: 0, utf8: 1, ascii: 2 } as const
+
+/** Up to here a loop beats the call into the runtime, which needs a view of the bytes. */
+const SHORT_TEXT = 64
+
+/** What the bytes are. Of all but `none` a text would become the same bytes again. */
+export function lettersOf(bytes: Buffer, from: number, to: number): number {
+  if (to - from <= SHORT_TEXT) {
+    let high = 0
+    for (let i = from; i < to; i++) high |= bytes[i] as number
+    if (high < 128) return Letters.ascii
+  }
+  const view = bytes.subarray(from, to)
+  if (isAscii(view)) return Letters.ascii
+  return isUtf8(view) ? Letters.utf8 : Letters.none
 }
+
+/** True when the bytes are UTF-8. */
+export const isText = (bytes: Buffer, from: number, to: number): boolean => lettersOf(bytes, from, to) !== Letters.none

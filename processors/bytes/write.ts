@@ -265,9 +265,10 @@ function addPreview(column: TextColumn, said: Said | null): number {
     column.add(cutUnits(whole, PREVIEW_CHARS))
     return Buffer.byteLength(whole)
   }
-  const { bytes, start, end } = said
+  const { bytes, start, end, ascii } = said
   let at = start
   if (end - start <= PREVIEW_CHARS) at = end
+  else if (ascii) at = start + PREVIEW_CHARS
   else {
     // UTF-16 units: what takes four bytes takes two of them, and is not cut in half.
     for (let units = 0; at < end; ) {

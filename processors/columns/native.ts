@@ -13,11 +13,13 @@ export function nativeBlock(columns: Columns, rows: number): Uint8Array<ArrayBuf
     // Names and types are short and ASCII.
     size += 2 + name.length + column.type.length + column.byteLength()
   }
-  const block = new Uint8Array(size)
+  // Every byte is written: memory that is not cleared first is good enough.
+  const block = new Uint8Array(Buffer.allocUnsafeSlow(size).buffer)
   let at = writeVarint(block, writeVarint(block, 0, named.length), rows)
   for (const [name, column] of named) {
     at = column.write(block, writeWord(block, writeWord(block, at, name), column.type))
   }
+  if (at !== size) throw new Error(`BUG: ${at} bytes of a block of ${size} are written`)
   return block
 }
 
