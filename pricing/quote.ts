@@ -151,11 +151,13 @@ function quoteBy(entry: AnyEntry, { service = '', tokens }: PricedCall): Quote |
   const { input } = tokens
   if (input === null) return 'no_input_tokens'
   const tier = tierOf(entry, input)
-  const asked = service.trim().toLowerCase()
+  const asked = service === '' ? '' : service.trim().toLowerCase()
   const special = ordinary.has(asked) ? undefined : entry.services?.[asked]
   if (special === undefined && !ordinary.has(asked)) return 'unknown_service'
   const factor = typeof special === 'number' ? special : 1
-  const prices = { ...entry.prices, ...tier?.prices, ...(typeof special === 'object' ? special : {}) }
+  const own = typeof special === 'object' ? special : undefined
+  // Most calls are of no tier: copying the prices of each would cost as much as all the rest.
+  const prices = tier === undefined && own === undefined ? entry.prices : { ...entry.prices, ...tier?.prices, ...own }
   const lines: QuoteLine[] = []
   for (const [kind, count] of partsOf(tokens, input)) {
     if (count === 0) continue

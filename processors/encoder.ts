@@ -1,8 +1,8 @@
 // Rows of one range -> request bodies, one for each part that the range makes: (table, retention class, month). A body is a block of
 // ClickHouse's Native format; the same rows in the same order give the same bytes, whatever was encoded before.
-import { hash } from 'node:crypto'
 import type { BlockTable, Origin } from '#proto/rows.ts'
 import { blockTables } from '#proto/rows.ts'
+import { checksumOf } from './checksum.ts'
 import { Unfit } from './columns/column.ts'
 import { nativeBlock } from './columns/native.ts'
 import { columnsOf, type TableColumns, type TableRows, type TableSets } from './columns/tables.ts'
@@ -91,8 +91,7 @@ function encoded({ table, retention, month, columns, rows, unfit }: OpenBlock): 
   for (const column of Object.values(columns.columns)) column.clear()
   const waiting = idle[table] as TableColumns<BlockTable>[]
   if (waiting.length < IDLE_MAX) waiting.push(columns)
-  const checksum = hash('sha1', body, 'hex').slice(0, 16)
-  return { table, retention, month, rows, checksum, attempt: 1, body }
+  return { table, retention, month, rows, checksum: checksumOf(body), attempt: 1, body }
 }
 
 /** YYYYMM of a `YYYY-MM-DD …` text. */

@@ -40,7 +40,7 @@ export interface BlockRecipe {
   /** YYYYMM; 0 for tables that are not cut by month. */
   readonly month: number
   readonly rows: number
-  /** Truncated SHA-1 of the bytes sent. */
+  /** Of the bytes sent; see checksum.ts. */
   readonly checksum: string
   /** Starts at 1; the next attempt inserts under a token of its own. */
   readonly attempt: number

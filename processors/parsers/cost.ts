@@ -95,7 +95,7 @@ export function costBits(costing: Costing): number {
 export function costNote(costing: Costing): readonly [key: string, text: string] | null {
   switch (costing.is) {
     case 'computed':
-      return ['price', priceName(costing.quote)]
+      return priceNote(costing.quote)
     case 'invalid':
       return ['pricing_invalid', costing.keys.join(', ')]
     case 'unpriced':
@@ -107,6 +107,21 @@ export function costNote(costing: Costing): readonly [key: string, text: string]
       return costing satisfies never
   }
 }
+
+/** The remark that was made last, and of which quote: neighbours are calls of one model. */
+let named: { readonly quote: Quote; readonly note: readonly [key: string, text: string] } | null = null
+
+function priceNote(quote: Quote): readonly [key: string, text: string] {
+  if (named === null || !isNamedAlike(named.quote, quote)) named = { quote, note: ['price', priceName(quote)] }
+  return named.note
+}
+
+const isNamedAlike = (a: Quote, b: Quote): boolean =>
+  a.model === b.model &&
+  a.provider === b.provider &&
+  a.version === b.version &&
+  a.above === b.above &&
+  a.service === b.service
 
 /** The price that was used: `openai gpt-4o 2026-01, above 200000, batch`. */
 export function priceName({ provider, model, version, above, service }: Quote): string {
