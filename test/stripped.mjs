@@ -1,16 +1,16 @@
-// Preloaded by `npm test` into every process of ours that a test starts, and their threads: each of our .ts files is stripped of its
-// types once, by whoever loads it first; what is loaded is compiled once; and where a name leads is looked up once, which is most of
-// what is left of a start (0.3 instead of 0.6 CPU seconds for a processor, 0.4 instead of 0.8 for a query node, whose 1,500 modules
-// are looked for one by one). Texts are found by content and places under the lock of the dependencies, so what runs is what Node
-// itself would run. Plain JavaScript, because it comes before anything that could read types.
+// Preloaded by `npm test` into every process of ours that a test starts, and their threads: types are stripped once, as in an instance
+// (runtime/stripped.mjs); what is loaded is compiled once; and where a name leads is looked up once, which is most of what is left of a
+// start (0.3 instead of 0.6 CPU seconds for a processor, 0.4 instead of 0.8 for a query node, whose 1,500 modules are looked for one by
+// one). Places are found under the lock of the dependencies, so what runs is what Node itself would run. Plain JavaScript, because it
+// comes before anything that could read types.
 import { createHash } from 'node:crypto'
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
-import { enableCompileCache, registerHooks, stripTypeScriptTypes, syncBuiltinESMExports } from 'node:module'
+import { enableCompileCache, registerHooks, syncBuiltinESMExports } from 'node:module'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import threads, { isMainThread, threadId } from 'node:worker_threads'
+import '../runtime/stripped.mjs'
 
 const ROOT = new URL('../', import.meta.url)
-const STRIPPED = fileURLToPath(new URL('.tap/stripped/', ROOT))
 const LOCKED = ['package-lock.json', 'package.json'].map(name => readFileSync(new URL(name, ROOT)))
 /** The folder of `?bundled=`: dependencies made into one file each (see bundle.ts), by the name that they are imported under. */
 const BUNDLES = new URL(import.meta.url).searchParams.get('bundled')
@@ -33,7 +33,7 @@ if (toldTo !== undefined && isMainThread) {
   })
 }
 
-mkdirSync(STRIPPED, { recursive: true })
+mkdirSync(new URL('.tap/', ROOT), { recursive: true })
 enableCompileCache(fileURLToPath(new URL('.tap/compiled/', ROOT)))
 
 /** `<i or r> <name> <folder that asks>` -> where it leads (from the root, or a part of Node) and as what. */
@@ -68,11 +68,6 @@ registerHooks({
       unsaved = true
     }
     return found
-  },
-  load(url, context, nextLoad) {
-    const ours = url.endsWith('.ts') && url.startsWith(ROOT.href) && !url.includes('/node_modules/')
-    if (!ours) return nextLoad(url, context)
-    return { format: 'module', source: strippedOf(readFileSync(fileURLToPath(url), 'utf8')), shortCircuit: true }
   },
 })
 
@@ -121,17 +116,6 @@ function save() {
   write(RESOLVED, JSON.stringify(Object.fromEntries([...readResolved(), ...resolved])))
 }
 
-function strippedOf(text) {
-  const file = `${STRIPPED}${hashOf(process.version, text)}`
-  try {
-    return readFileSync(file, 'utf8')
-  } catch {
-    const source = strip(text)
-    write(file, source)
-    return source
-  }
-}
-
 /** Whole or not at all: others read it meanwhile. */
 function write(file, text) {
   const unfinished = `${file}.${process.pid}.${threadId}`
@@ -143,15 +127,4 @@ function hashOf(...parts) {
   const hash = createHash('sha256')
   for (const part of parts) hash.update(part)
   return hash.digest('hex')
-}
-
-/** Node warns that calling it is experimental; doing the same to every .ts file by itself it does not. */
-function strip(text) {
-  const { emitWarning } = process
-  process.emitWarning = () => {}
-  try {
-    return stripTypeScriptTypes(text)
-  } finally {
-    process.emitWarning = emitWarning
-  }
 }

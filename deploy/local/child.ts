@@ -36,6 +36,15 @@ export interface ChildOptions {
   readonly ipc: boolean
 }
 
+/** Preloaded into our own processes: none has to strip types for itself. */
+const STRIPPED = new URL('../../runtime/stripped.mjs', import.meta.url).href
+
+/** The command that runs a module of ours under the Node that runs this one. */
+export const nodeCommand = (file: string, ...args: string[]): Pick<ChildOptions, 'command' | 'args'> => ({
+  command: process.execPath,
+  args: ['--import', STRIPPED, file, ...args],
+})
+
 /**
  * Starts a process in a group of its own, so that a Ctrl-C in the terminal reaches the starter alone and the order of the stop
  * stays in its hands.

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { ParleyError } from '#proto/errors.ts'
 import { HEADER_SETTING, READER_PROFILE, sqlProfile, type WallNames } from '#store/wall/profiles.ts'
 import { ROW_FILTER, viewsDatabase, WALLED_TABLES } from '#store/wall/tables.ts'
-import { rotateLog, startChild } from './child.ts'
+import { nodeCommand, rotateLog, startChild } from './child.ts'
 import { roomOf, spaceOf } from './disk-space.ts'
 import type { Engine } from './nats.ts'
 import { engineOf, waitUntilReady } from './nats.ts'
@@ -85,8 +85,7 @@ export async function startClickHouse(options: ClickHouseOptions): Promise<Click
   await writePrivate(configFile, configXml(dir, keepBytes, [owner, reader, sql]))
   rotateLog(logFile, LOG_MAX_BYTES)
   const child = startChild({
-    command: process.execPath,
-    args: [HOST, join(dir, 'data'), configFile, String(port), String(stopBytes)],
+    ...nodeCommand(HOST, join(dir, 'data'), configFile, String(port), String(stopBytes)),
     env: {},
     cwd: dir,
     output: { file: logFile },

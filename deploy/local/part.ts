@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { ParleyError } from '#proto/errors.ts'
 import type { ReadyMessage } from '#runtime/part.ts'
 import type { Child, ChildOptions, Exit } from './child.ts'
-import { describeExit, startChild } from './child.ts'
+import { describeExit, nodeCommand, startChild } from './child.ts'
 
 const ROOT = new URL('../../', import.meta.url)
 
@@ -21,8 +21,7 @@ export function startPartProcess(options: {
   output: ChildOptions['output']
 }): PartProcess {
   const child = startChild({
-    command: process.execPath,
-    args: [fileURLToPath(new URL(options.main, ROOT))],
+    ...nodeCommand(fileURLToPath(new URL(options.main, ROOT))),
     cwd: fileURLToPath(ROOT),
     env: options.env,
     output: options.output,
