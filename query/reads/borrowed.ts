@@ -1,17 +1,17 @@
 // Texts that hold a search -> the turns that show them as their own: a turn that says nothing itself borrows from the model calls below it
 // (lenders.ts), so whoever reads it there must find it.
-import { NIL_UUID } from '#proto/ids.ts'
 import type { Reader } from '../reader.ts'
 import type { EventRecord } from './events.ts'
 import { EVENT_COLUMNS } from './events.ts'
 import { readLenders } from './lenders.ts'
-import { OURS, sqlTime, TEXT_ORDER } from './sql.ts'
+import { OURS, TEXT_ORDER } from './sql.ts'
 import type { Side } from './texts.ts'
 
 /** Turns that are looked at: the newest. */
 const TURNS_MAX = 1_000
 /** A call is found with its turn when it begins within this time after it. */
 export const BORROWED_WITHIN_MS = 3_600_000
+const HOUR_MS = 3_600_000
 
 /** A text that was found. */
 export interface FoundText {
@@ -20,15 +20,20 @@ export interface FoundText {
   readonly ts: string
 }
 
-/** Turns without a text of their own, of traces with a model call that was found. */
+const SILENT = `kind = 'agent' AND (input_bytes = 0 OR output_bytes = 0)`
+const IN_HOURS = `toStartOfHour(ts) IN {hours:Array(DateTime('UTC'))}`
+
+/**
+ * Turns without a text of their own, of traces of which a text was found, in the hours before it. Mostly there are none, which narrow
+ * columns tell; only of those that there are rows are folded.
+ */
 const SILENT_TURNS = `
   SELECT ${EVENT_COLUMNS}
   FROM events FINAL
-  PREWHERE ${OURS} AND ts >= {first:DateTime64(9, 'UTC')} AND ts <= {last:DateTime64(9, 'UTC')}
-  WHERE kind = 'agent' AND (input_bytes = 0 OR output_bytes = 0) AND trace_id IN (
-    SELECT trace_id FROM events
-    WHERE ${OURS} AND ts IN {found_at:Array(DateTime64(9, 'UTC'))} AND event_id IN {found:Array(UUID)}
-      AND kind = 'llm' AND trace_id != '${NIL_UUID}')
+  PREWHERE ${OURS} AND ${IN_HOURS} AND (conversation_id, ts, event_id) IN (
+    SELECT conversation_id, ts, event_id FROM events
+    WHERE ${OURS} AND ${IN_HOURS} AND ${SILENT} AND trace_id IN {traces:Array(UUID)})
+  WHERE ${SILENT}
   ORDER BY ts DESC, event_id
   LIMIT {limit:UInt32}`
 
@@ -50,13 +55,10 @@ export interface Borrowing {
 /** The turns of which a lender is among the found, on the side that it lends. */
 export async function readBorrowers(reader: Reader, { found, holds, search }: Borrowing): Promise<FoundText[]> {
   if (found.length === 0) return []
-  const times = [...new Set(found.map(({ ts }) => sqlTime(ts)))].sort()
-  const [first, last] = [times[0] as string, times.at(-1) as string]
   const turns = await reader.read<EventRecord>('search_silent_turns', SILENT_TURNS, {
-    first: earlier(first),
-    last,
-    found_at: times,
-    found: found.map(({ event_id }) => event_id),
+    hours: [...new Set(found.flatMap(({ ts }) => hoursBefore(ts)))],
+    // A text stands under the trace of its event, where that has one.
+    traces: [...new Set(found.map(({ group_id }) => group_id))],
     limit: TURNS_MAX,
   })
   if (turns.length === 0) return []
@@ -80,8 +82,9 @@ export async function readBorrowers(reader: Reader, { found, holds, search }: Bo
     .map(({ event_id, trace_id, ts }) => ({ event_id, group_id: trace_id, ts }))
 }
 
-/** A time by as much earlier as a turn may begin before its call. */
-function earlier(time: string): string {
-  const ms = Date.parse(`${time.slice(0, 23).replace(' ', 'T')}Z`) - BORROWED_WITHIN_MS
-  return new Date(Math.max(ms, 0)).toISOString().slice(0, 23).replace('T', ' ')
+/** The hours in which a turn may have begun before its call, by their first seconds. */
+function hoursBefore(ts: string): number[] {
+  const atMs = Date.parse(ts)
+  const hour = (ms: number): number => Math.floor(Math.max(ms, 0) / HOUR_MS) * (HOUR_MS / 1000)
+  return [hour(atMs - BORROWED_WITHIN_MS), hour(atMs)]
 }

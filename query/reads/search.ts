@@ -6,6 +6,7 @@ import type { Slice } from '../page.ts'
 import { sliceParameters } from '../page.ts'
 import type { Reader } from '../reader.ts'
 import type { Window } from '../window.ts'
+import { windowBetween } from '../window.ts'
 import type { FoundText } from './borrowed.ts'
 import { BORROWED_WITHIN_MS, readBorrowers } from './borrowed.ts'
 import type { EventKey } from './events.ts'
@@ -14,6 +15,11 @@ import { OURS, sqlTime, TEXT_ORDER } from './sql.ts'
 
 /** Texts that are named one by one. Where more hold it, the newest reach back far enough for most pages. */
 const FOUND_MAX = 10_000
+/** Events that are named by what their names and ids hold. */
+const NAMED_MAX = 1_000
+/** Of longer windows the newest months are looked through first, this much and what the month before it has left: most pages end there. */
+const NEWEST_MS = 15 * 86_400_000
+const LONG_MS = 62 * 86_400_000
 /** Shorter words stand in too much of the index. */
 const WORD = /[a-z0-9]{2,}/gi
 const WORDS_MAX = 8
@@ -112,12 +118,30 @@ export interface Looking {
   readonly conditions: Conditions
   readonly slice: Slice
   readonly nowMs: number
-  /** For tests: texts that are named. */
+  /** For tests: texts that are named, and events. */
   readonly foundMax?: number
+  readonly namedMax?: number
 }
 
 /** Keys of a page of what holds the search: by name, by ids or by texts. */
 export async function readFoundKeys(reader: Reader, looking: Looking): Promise<EventKey[]> {
+  const newest = newestOf(looking)
+  if (newest !== null) {
+    const keys = await readKeysIn(reader, { ...looking, window: newest })
+    if (keys.length === looking.slice.limit) return keys
+  }
+  return readKeysIn(reader, looking)
+}
+
+/** The newest of a long window, from the beginning of a month, which is where texts are divided; null of a short one. */
+function newestOf({ window, slice, nowMs }: Looking): Window | null {
+  const endMs = Math.min(slice.after === undefined ? nowMs : Date.parse(slice.after.at), nowMs, window.toMs)
+  if (endMs - window.fromMs <= LONG_MS) return null
+  const within = new Date(endMs - NEWEST_MS)
+  return windowBetween(Date.UTC(within.getUTCFullYear(), within.getUTCMonth(), 1), window.toMs, window.timezone)
+}
+
+async function readKeysIn(reader: Reader, looking: Looking): Promise<EventKey[]> {
   const { search, window, slice, foundMax = FOUND_MAX } = looking
   const { from, to } = window.parameters
   const until = slice.after === undefined ? to : sqlTime(slice.after.at)
@@ -162,12 +186,12 @@ async function standing(reader: Reader, search: Search, found: readonly FoundTex
   return gone.size === 0 ? found : found.filter(({ event_id }) => !gone.has(event_id))
 }
 
-/** Does anything but its texts hold the search? Reversed rows may say so for nothing. */
-const otherwiseSql = (own: string): string => `
-  SELECT 1 AS yes
+/** Events of which anything but the texts holds the search. Reversed rows may say so for nothing. */
+const namedSql = (own: string): string => `
+  SELECT event_id, ts
   FROM events
   WHERE ${OURS} AND ts >= {from:DateTime64(9, 'UTC')} AND ts <= {until:DateTime64(9, 'UTC')} AND (${own})
-  LIMIT 1`
+  LIMIT {most:UInt32}`
 
 /** The page since `lower`, when the texts that hold the search are known. */
 async function readWith(
@@ -177,32 +201,31 @@ async function readWith(
   days: readonly string[],
   lower: string,
 ): Promise<EventKey[]> {
-  const { search, window, conditions, slice, nowMs } = looking
+  const { search, window, conditions, slice, nowMs, namedMax = NAMED_MAX } = looking
   const { to } = window.parameters
   const own = ownOrPreview(search, days)
   const until = slice.after === undefined ? to : sqlTime(slice.after.at)
   const inTexts = { sql: ['event_id IN {found:Array(UUID)}'], parameters: { found: events.map(e => e.event_id) } }
-  const others = await reader.read('search_names', otherwiseSql(own.sql.join(' AND ')), {
+  const named = await reader.read<Pick<FoundText, 'event_id' | 'ts'>>('search_names', namedSql(own.sql.join(' AND ')), {
     ...own.parameters,
-    from: lower,
-    until,
+    ...{ from: lower, until, most: namedMax },
   })
-  if (others.length === 0) {
-    if (events.length === 0) return []
+  const either =
+    named.length === 0
+      ? inTexts
+      : { sql: [anyOf([...own.sql, ...inTexts.sql])], parameters: { ...own.parameters, ...inTexts.parameters } }
+  if (named.length < namedMax) {
     // Their times narrow the rows to the hours where they stand.
-    const times = [...new Set(events.map(({ ts }) => sqlTime(ts)))].sort()
-    const first = times[0] as string
+    const times = [...new Set([...events, ...named].map(({ ts }) => sqlTime(ts)))].sort()
+    const [first] = times
+    if (first === undefined) return []
     const at = { sql: [`ts IN {found_at:Array(DateTime64(9, 'UTC'))}`], parameters: { found_at: times } }
-    const all = allOf(inTexts, at, conditions)
+    const all = allOf(either, at, conditions)
     return reader.read<EventKey>('search_keys', pageSql(all, false, slice), {
       ...all.parameters,
       ...sliceParameters(slice),
       ...{ lower: first > lower ? first : lower, to },
     })
-  }
-  const either = {
-    sql: [anyOf([...own.sql, ...inTexts.sql])],
-    parameters: { ...own.parameters, ...inTexts.parameters },
   }
   return readLogKeys(reader, {
     ...{ slice, nowMs, conversation: undefined },
