@@ -2,7 +2,7 @@
 import t from 'tap'
 import { createMetrics } from '#runtime/metrics.ts'
 import { id, insertEvents, insertMove, insertSessions, storedEvent, storedSession } from './fixture.ts'
-import { startDataNode, TRACE } from './fixture-data.ts'
+import { CHAT, startDataNode, TRACE } from './fixture-data.ts'
 import { createPrefetch } from './prefetch.ts'
 import type { Reader } from './reader.ts'
 
@@ -43,6 +43,28 @@ t.test('what two answers in a row read begins with the third request; the answer
     t.strictSame((await post(path, body)).body, first.body, path)
     t.strictSame(rounds(), [all, all], `${path}: all begin at once`)
   }
+})
+
+t.test('a conversation that kept days know is read beside its bounds, and anew where they have moved', async t => {
+  const body = { conversation_id: CHAT }
+  const first = await post('conversation-messages', body)
+  await post('dashboard', { time_range: 'all' })
+  steps = []
+  // A request that nobody has made before.
+  const { body: detail } = await post('conversation-detail', body)
+  t.strictSame(detail.messages, first.body)
+  const [before, all] = rounds()
+  t.equal(before, 3, 'captures, bounds and events')
+  t.equal(all, 4, 'and a text that is longer than its preview')
+  await insertEvents(db.store, [
+    storedEvent({
+      ...{ organization: a.organization, conversation_id: CHAT, event_id: id(703) },
+      at: '2026-06-15T06:00:00.000Z',
+    }),
+  ])
+  const { messages } = (await post('conversation-messages', body)).body
+  t.equal(messages[0].event_id, id(703), 'it began hours earlier than memory says')
+  t.equal(messages.length, first.body.messages.length + 1)
 })
 
 t.test('an answer tells what was stored since the last one', async t => {

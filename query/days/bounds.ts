@@ -55,4 +55,15 @@ function keptBoundsOf(memory: OrganizationDays, asked: readonly string[]): Count
   return { bounds: { hours: [...hours], conversations: standing }, events }
 }
 
+/** The hours from a conversation's first event to its last as memory has them, for whoever asks the store meanwhile; null: no idea. */
+export function guessBounds(kept: KeptDays, organization: string, id: string): ConversationBounds | null {
+  const memory = kept.glance(organization)
+  const conversation = memory?.ids.find(id)
+  if (!memory || conversation === undefined || memory.eventsOf(conversation) === 0) return null
+  const { first, last } = memory.extentOf(conversation)
+  const hours: number[] = []
+  for (let at = first - (first % HOUR_S); at <= last; at += HOUR_S) hours.push(at)
+  return { hours, conversations: [id] }
+}
+
 const dayOf = (seconds: number): string => new Date(seconds * 1000).toISOString().slice(0, 10)

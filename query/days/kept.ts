@@ -23,6 +23,8 @@ export interface KeptDays {
     kinds: readonly [Kind, ...Kind[]],
     work: (days: OrganizationDays, asked: Refresh) => Promise<T | null>,
   ): Promise<T | null>
+  /** What memory holds of an organization now: it may be out of date, or half read. Whoever guesses by it must prove his guess. */
+  glance(organization: string): OrganizationDays | null
   /** Reads nothing more. */
   close(): void
 }
@@ -125,6 +127,10 @@ export function createKeptDays({ maxMb, waitMs, openReader, metrics, log }: Kept
       shrink()
       return answer
     },
+    glance(organization) {
+      const slot = slots.get(organization)
+      return slot?.ready.has('figures') ? slot.days : null
+    },
     close: () => closed.abort(),
   }
 }
@@ -175,4 +181,4 @@ function orTooMuch(error: unknown): null {
 }
 
 /** Keeps nothing: every answer is read. */
-export const KEEP_NOTHING: KeptDays = { with: async () => null, close: () => undefined }
+export const KEEP_NOTHING: KeptDays = { with: async () => null, glance: () => null, close: () => undefined }

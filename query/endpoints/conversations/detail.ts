@@ -3,8 +3,7 @@ import { ConversationDetailResponse, ConversationMessagesRequest, SPANS_MAX } fr
 import type { Call } from '../../endpoint.ts'
 import { endpoint } from '../../endpoint.ts'
 import { createMissing } from '../../missing.ts'
-import { readOldest } from '../../reads/conversation-events.ts'
-import { findConversation } from './find.ts'
+import { findEvents } from './find.ts'
 import { readConversation } from './messages.ts'
 import { spansOf } from './spans.ts'
 
@@ -17,8 +16,7 @@ export const conversationDetail = endpoint({
   request: ConversationMessagesRequest,
   response: ConversationDetailResponse,
   work: async (call, request) => {
-    const conversation = await findConversation(call.reader, request.conversation_id)
-    const oldest = readOldest(call.reader, conversation.bounds, SPANS_MAX)
+    const { conversation, oldest } = await findEvents(call, request.conversation_id, SPANS_MAX)
     const [messages, spans] = await Promise.all([
       half(
         call,

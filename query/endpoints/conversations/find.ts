@@ -1,6 +1,9 @@
-// One conversation by id: what was captured of it and where its events stand.
+// One conversation by id: what was captured of it, where its events stand, and the oldest of them.
 import { ParleyError } from '#proto/errors.ts'
+import { guessBounds } from '../../days/bounds.ts'
+import type { Call } from '../../endpoint.ts'
 import type { Reader } from '../../reader.ts'
+import { type OldestEvents, readOldest } from '../../reads/conversation-events.ts'
 import type { ConversationBounds } from '../../reads/conversation-facts.ts'
 import { boundsOf } from '../../reads/conversation-facts.ts'
 import type { SessionState } from '../../reads/sessions.ts'
@@ -22,4 +25,35 @@ export async function findConversation(reader: Reader, conversation: string): Pr
     throw new ParleyError('QRY_NOT_FOUND', 'no such conversation', { field: 'conversation_id' })
   }
   return { id, session, bounds }
+}
+
+/** A conversation, and its oldest events, which may still be under way. */
+export interface FoundEvents {
+  readonly conversation: FoundConversation
+  readonly oldest: Promise<OldestEvents>
+}
+
+/**
+ * The same with at most `limit` events. Memory guesses the hours in which they stand, so that they are read beside what proves the guess;
+ * where it was wrong they are read again.
+ * @throws ParleyError QRY_NOT_FOUND when the organization has no such conversation.
+ */
+export async function findEvents(
+  { reader, kept, organization }: Call,
+  conversation: string,
+  limit: number,
+): Promise<FoundEvents> {
+  const guess = guessBounds(kept, organization.id, conversation.toLowerCase())
+  const guessed = guess && readOldest(reader, guess, limit)
+  // Whoever needs it hears of its failure.
+  guessed?.catch(() => undefined)
+  const found = await findConversation(reader, conversation)
+  const isRight = guess !== null && found.bounds !== null && isAlike(guess.hours, found.bounds.hours)
+  return { conversation: found, oldest: isRight && guessed ? guessed : readOldest(reader, found.bounds, limit) }
+}
+
+/** Whether two lists without repeats hold the same. */
+function isAlike(some: readonly number[], others: readonly number[]): boolean {
+  const all = new Set(some)
+  return others.length === all.size && others.every(one => all.has(one))
 }

@@ -11,7 +11,7 @@ import { eventHead, isoTime, NO_TEXTS, originalIdOf, previewOf } from '../../ans
 import { endpoint } from '../../endpoint.ts'
 import type { Reader } from '../../reader.ts'
 import type { OldestEvents } from '../../reads/conversation-events.ts'
-import { countChildren, readOldest } from '../../reads/conversation-events.ts'
+import { countChildren } from '../../reads/conversation-events.ts'
 import type { ConversationFacts } from '../../reads/conversation-facts.ts'
 import { readFacts } from '../../reads/conversation-facts.ts'
 import { costOfEvent } from '../../reads/costs.ts'
@@ -21,7 +21,7 @@ import { type Lenders, readTexts } from '../../reads/texts.ts'
 import { parentsFirst } from '../../span-tree.ts'
 import { largest } from '../../text-order.ts'
 import type { FoundConversation } from './find.ts'
-import { findConversation } from './find.ts'
+import { findEvents } from './find.ts'
 
 export const conversationMessages = endpoint({
   method: 'POST',
@@ -31,9 +31,9 @@ export const conversationMessages = endpoint({
   about: 'The events of a conversation, oldest first, with previews of input and output.',
   request: ConversationMessagesRequest,
   response: ConversationMessagesResponse,
-  work: async ({ reader }, request) => {
-    const conversation = await findConversation(reader, request.conversation_id)
-    return readConversation(reader, conversation, await readOldest(reader, conversation.bounds, MESSAGES_MAX))
+  work: async (call, request) => {
+    const { conversation, oldest } = await findEvents(call, request.conversation_id, MESSAGES_MAX)
+    return readConversation(call.reader, conversation, await oldest)
   },
 })
 

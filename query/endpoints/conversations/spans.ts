@@ -15,12 +15,12 @@ import { isoTime } from '../../answers.ts'
 import { endpoint } from '../../endpoint.ts'
 import type { Reader } from '../../reader.ts'
 import type { OldestEvents, SpanRecord } from '../../reads/conversation-events.ts'
-import { oldestSpans, readOldest } from '../../reads/conversation-events.ts'
+import { oldestSpans } from '../../reads/conversation-events.ts'
 import type { EventRecord } from '../../reads/events.ts'
 import type { Placed, TreeNode } from '../../span-tree.ts'
 import { around, placeSpans } from '../../span-tree.ts'
 import type { FoundConversation } from './find.ts'
-import { findConversation } from './find.ts'
+import { findConversation, findEvents } from './find.ts'
 
 export const conversationSpans = endpoint({
   method: 'POST',
@@ -30,11 +30,13 @@ export const conversationSpans = endpoint({
   about: 'The spans of a conversation, parents before children; events sent over REST are spans too.',
   request: ConversationSpansRequest,
   response: ConversationSpansResponse,
-  work: async ({ reader }, request): Promise<Static<typeof ConversationSpansResponse>> => {
-    const conversation = await findConversation(reader, request.conversation_id)
+  work: async (call, request): Promise<Static<typeof ConversationSpansResponse>> => {
     const event = request.event_id?.toLowerCase()
-    if (request.format === 'columns') return readColumns(reader, conversation, event)
-    return spansOf(conversation, await readOldest(reader, conversation.bounds, SPANS_MAX), event)
+    if (request.format === 'columns') {
+      return readColumns(call.reader, await findConversation(call.reader, request.conversation_id), event)
+    }
+    const { conversation, oldest } = await findEvents(call, request.conversation_id, SPANS_MAX)
+    return spansOf(conversation, await oldest, event)
   },
 })
 
