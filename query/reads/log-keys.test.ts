@@ -1,7 +1,11 @@
 // Pages of raw logs over busy days, quiet weeks and rows taken back, against the same pages from memory; and how many statements they take.
 import t from 'tap'
 import { createRandom } from '#proto/scan/fuzz/random.ts'
-import { walledDatabase } from '#test/rig.ts'
+import { createMetrics } from '#runtime/metrics.ts'
+import { silentLog, walledDatabase } from '#test/rig.ts'
+import { eventsEachFailure } from '../days/failing.ts'
+import { readKeptFigures } from '../days/figures.ts'
+import { createKeptDays } from '../days/kept.ts'
 import { type Conditions, NOTHING } from '../filters.ts'
 import { id, insertEvents, insertMove, NOW_MS, readersOver, type StoredEvent, storedEvent } from '../fixture.ts'
 import type { Slice } from '../page.ts'
@@ -67,8 +71,13 @@ const holds = new Map<Conditions, (row: StoredEvent['event']) => boolean>([
 ])
 
 /** Ids of a page, and the same from memory. */
-async function pages(conditions: Conditions, window: Window, slice: Slice): Promise<[string[], string[]]> {
-  const keys = await readLogKeys(reader, { window, conditions, slice, conversation: undefined, nowMs: NOW_MS })
+async function pages(
+  conditions: Conditions,
+  window: Window,
+  slice: Slice,
+  each?: number,
+): Promise<[string[], string[]]> {
+  const keys = await readLogKeys(reader, { window, conditions, slice, conversation: undefined, nowMs: NOW_MS, each })
   const { from, to } = window.parameters
   const isIn = holds.get(conditions) as (row: StoredEvent['event']) => boolean
   const { after, offset, limit } = slice
@@ -132,4 +141,25 @@ t.test('sums of the newest days are asked for once, and those of all days only w
   await f(NOTHING, 951, ['log_reach', 'log_reach', 'log_keys'])
   // Fewer than that there are: the window is read to its end.
   await f(NOTHING, 5_000, ['log_reach', 'log_reach', 'log_keys'])
+})
+
+t.test('what days know of failures says how far a list of them looks, and a wrong guess changes no answer', async t => {
+  const kept = createKeptDays({
+    ...{ maxMb: 64, waitMs: 600_000, openReader: open, metrics: createMetrics('kept'), log: silentLog },
+  })
+  t.teardown(() => kept.close())
+  const { day: window } = WINDOWS as { day: Window }
+  t.equal(eventsEachFailure(kept, organization, window), undefined)
+  await readKeptFigures(kept, reader, { organization, window, before: null })
+  const each = eventsEachFailure(kept, organization, window)
+  t.ok(each !== undefined && each > 50 && each < 70, String(each))
+  for (const [guess, expected] of [
+    [each, ['log_reach', 'log_keys']],
+    [0, ['log_reach', 'log_keys', 'log_keys']],
+    [1e9, ['log_reach', 'log_reach', 'log_keys']],
+  ] as const) {
+    asked.length = 0
+    t.strictSame(...(await pages(FAILED, windowFrom(0), { offset: 0, limit: 6 }, guess)), String(guess))
+    t.strictSame(asked, expected, String(guess))
+  }
 })

@@ -13,8 +13,8 @@ import { answeredBy, hoursBetween, OURS, sqlTime } from './sql.ts'
 
 /** Windows up to this long are read as they are. */
 const READ_WHOLE_MS = 2 * 3_600_000
-/** Events that a page with filters looks at first, for each that it shows: as many cost no more than one. */
-const LOOK_EACH = 16
+/** Events that a page with filters looks at first, for each that it shows: as many cost no more than one. More where that is known to be too few. */
+const LOOK_EACH = { least: 16, most: 256 } as const
 /** How much farther the next attempt looks when filters left too few rows: as far as these say, and a half more. */
 const FARTHER = { least: 2, most: 16, spare: 1.5 } as const
 /** Up to so many events one thread folds them sooner than several. */
@@ -42,11 +42,19 @@ export const CONVERSATION_BOUNDS = `
   HAVING sum(sign) > 0
   ${answeredBy('bounds')}`
 
+/** Which page. */
+export interface AskedKeys {
+  readonly window: Window
+  readonly conditions: Conditions
+  readonly conversation: string | undefined
+  readonly slice: Slice
+  readonly nowMs: number
+  /** About how many events hold one that meets the conditions, where somebody knows. */
+  readonly each?: number | undefined
+}
+
 /** Keys of a page in a window, under conditions, of one conversation or of all. */
-export async function readLogKeys(
-  reader: Reader,
-  options: { window: Window; conditions: Conditions; conversation: string | undefined; slice: Slice; nowMs: number },
-): Promise<EventKey[]> {
+export async function readLogKeys(reader: Reader, options: AskedKeys): Promise<EventKey[]> {
   const { window, conditions, conversation, slice } = options
   const filtered = conditions.sql.length > 0
   const sql = pageSql(conditions, conversation !== undefined, slice)
@@ -74,7 +82,7 @@ export async function readLogKeys(
   if (Math.min(options.nowMs, window.toMs) - window.fromMs <= READ_WHOLE_MS) return page(from)
   const reach = createReach(reader, { window, slice, nowMs: options.nowMs })
   const all = slice.offset + slice.limit
-  for (let events = all * (filtered ? LOOK_EACH : 1), looked = ''; ; ) {
+  for (let events = all * (filtered ? lookEach(options.each) : 1), looked = ''; ; ) {
     const lower = await reach(events)
     if (lower === undefined) return page(from)
     let farther: number = FARTHER.most
@@ -87,3 +95,6 @@ export async function readLogKeys(
     events = Math.ceil(events * Math.min(Math.max(farther, FARTHER.least), FARTHER.most))
   }
 }
+
+const lookEach = (each: number = LOOK_EACH.least): number =>
+  Math.ceil(Math.min(Math.max(each * FARTHER.spare, LOOK_EACH.least), LOOK_EACH.most))

@@ -3,6 +3,7 @@ import { IO_PREVIEW_MAX_BYTES, RawLogsRequest, RawLogsResponse } from '#proto/da
 import type { BaseFilters, EventRow } from '#proto/dashboard/shared.ts'
 import { eventHead, NO_TEXTS, previewOf } from '../../answers.ts'
 import { readCaptured } from '../../days/captured.ts'
+import { eventsEachFailure } from '../../days/failing.ts'
 import type { Call } from '../../endpoint.ts'
 import { endpoint } from '../../endpoint.ts'
 import { allOf, andAll, byKey, NOTHING } from '../../filters.ts'
@@ -131,6 +132,7 @@ async function keysIn(
     return readFoundKeys(call.reader, { search, window, conditions, slice, nowMs: call.nowMs })
   }
   return readLogKeys(call.reader, {
+    ...(request.success === false ? { each: eventsEachFailure(call.kept, call.organization.id, window) } : {}),
     window,
     conditions: allOf(logConditions(request, captured), more),
     conversation: request.conversation_id,
