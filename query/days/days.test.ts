@@ -148,14 +148,15 @@ async function pagesOf({ kept: by, reader, organization: { id: organization } }:
 }
 
 /** Pages of groups beside the first, by what they are: each costs the engine up to 0.1 s. */
-type Grouped = readonly ('next' | 'oldest' | 'found' | 'users')[]
-const GROUPED: Grouped = ['next', 'oldest', 'found', 'users']
+type Grouped = readonly ('next' | 'oldest' | 'found' | 'users' | 'filtered')[]
+const GROUPED: Grouped = ['next', 'oldest', 'found', 'users', 'filtered']
 
 /** Two pages by each key, and one group of many; or some of them. */
 async function groupsOf(call: Call, body: object, grouped: Grouped): Promise<unknown[]> {
   const ask = (source: string, more: object) => {
     const by = { source, key: 'team' } as never
-    return groupedStories(call, { page: 1, page_size: 2, sort: 'newest', ...body, ...more } as never, by, NOTHING)
+    const request = { page: 1, page_size: 2, sort: 'newest', ...body, ...more } as never
+    return groupedStories(call, request, by, storyConditions(request, call.organization.id))
   }
   const first = await ask('conversation_metadata', {})
   const others = {
@@ -163,6 +164,7 @@ async function groupsOf(call: Call, body: object, grouped: Grouped): Promise<unk
     oldest: () => ask('conversation_metadata', { sort: 'oldest', page: 2 }),
     found: () => ask('conversation_metadata', { search_field: 'group_value', search_value: 'blue' }),
     users: () => ask('user_metadata', { sort: 'oldest' }),
+    filtered: () => ask('conversation_metadata', { metadata_filters: [{ key: 'plan', value: 'pro' }] }),
   }
   const answers: unknown[] = [first]
   for (const page of grouped) answers.push(await others[page]())

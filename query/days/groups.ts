@@ -4,6 +4,7 @@ import type { Reader } from '../reader.ts'
 import type { Grouping, GroupRecord } from '../reads/groups.ts'
 import { type Activity, activityOf, fullTime, readLastDay, timeOf } from './activity.ts'
 import { valuesKind } from './columns.ts'
+import type { KeptFilter, Meets } from './filter.ts'
 import type { KeptDays } from './kept.ts'
 import type { OrganizationDays } from './organization.ts'
 import { pricesOfKeys } from './prices.ts'
@@ -14,19 +15,26 @@ export interface KeptGroups {
   readonly costs: ReadonlyMap<string, CostMetadata[]>
 }
 
-/** Groups by last activity, ties by value, as `readGroups` answers. Precondition: no conditions. Null: they are not kept. */
+/** Which page of groups: of those conversations that a filter lets through, which says what the grouping's conditions do. */
+export interface AskedGroups {
+  readonly organization: string
+  readonly grouping: Grouping
+  readonly filter: KeptFilter
+  readonly pageSize: number
+}
+
+/** Groups by last activity, ties by value, as `readGroups` answers. Null: they are not kept. */
 export function readKeptGroups(
   kept: KeptDays,
   reader: Reader,
-  { organization, grouping, pageSize }: { organization: string; grouping: Grouping; pageSize: number },
+  { organization, grouping, filter, pageSize }: AskedGroups,
 ): Promise<KeptGroups | null> {
   const { window, slice } = grouping
-  const kind = valuesKind(grouping)
-  return kept.with(organization, [kind], async (memory, asked) => {
-    const last = await readLastDay(reader, window)
+  return kept.with(organization, [valuesKind(grouping), ...filter.kinds], async (memory, asked) => {
+    const [last, meets] = await Promise.all([readLastDay(reader, window), filter.ask(reader, window)])
     if ((await memory.refresh(reader, asked)) !== 'done') return null
     const activity = activityOf(memory, window, last)
-    const groups = gather(memory, grouping, activity)
+    const groups = gather(memory, grouping, { ...activity, meets: meets(memory) })
     const after = groups.filter(isAfter(grouping)).sort(byActivity(grouping))
     const found = after.slice(slice.offset, slice.offset + slice.limit)
     const overlapping = groups.some(group => group.several) ? 1 : 0
@@ -45,7 +53,11 @@ interface Group {
   several: boolean
 }
 
-function gather(memory: OrganizationDays, grouping: Grouping, { days, nanos }: Activity): Group[] {
+function gather(
+  memory: OrganizationDays,
+  grouping: Grouping,
+  { days, nanos, meets }: Activity & { readonly meets: Meets },
+): Group[] {
   const { numbers, groupsOf } = memory.valuesOf(valuesKind(grouping))
   const groups = new Map<string, Group>()
   const make = (value: string): Group => {
@@ -67,7 +79,7 @@ function gather(memory: OrganizationDays, grouping: Grouping, { days, nanos }: A
     const number = numbers[conversation] ?? 0
     const day = days[conversation] as number
     const events = counts[conversation] as number
-    if (number === 0 || day === 0 || events === 0) continue
+    if (number === 0 || day === 0 || events === 0 || !meets(conversation)) continue
     const of = known.get(number) ?? groupsFor(number)
     for (const group of of.groups) {
       group.conversations.push(conversation)

@@ -56,7 +56,8 @@ export function keptFilterOf(request: UserStoriesRequest, organization: string):
 }
 
 function keptSearchOf({ search_field: field, search_value: value = '' }: UserStoriesRequest, organization: string) {
-  if (field === undefined) return EVERY
+  // Groups are chosen by their value, not conversations.
+  if (field === undefined || field === 'group_value') return EVERY
   if (field === 'user_id') return ofUser(value)
   if (field === 'conversation_id') return ofIds(isUuid(value) ? [value.toLowerCase()] : [])
   return field === 'original_conversation_id' ? ofIds([conversationIdOf(organization, value)]) : null

@@ -8,6 +8,7 @@ import type {
 } from '#proto/dashboard/user-stories.ts'
 import { ParleyError } from '#proto/errors.ts'
 import { isoTime } from '../../answers.ts'
+import type { KeptFilter } from '../../days/filter.ts'
 import { type KeptGroups, readKeptGroups } from '../../days/groups.ts'
 import type { Call } from '../../endpoint.ts'
 import type { Conditions } from '../../filters.ts'
@@ -19,6 +20,7 @@ import { costKeysOfGroups, readGroupConversations, readGroups, readGroupUsers } 
 import { readSummaryCosts } from '../../reads/summary-costs.ts'
 import { windowOf } from '../../window.ts'
 import { hydrate } from './conversations.ts'
+import { keptFilterOf } from './filters.ts'
 
 const NO_TAGS = { intent_count: 0, violation_count: 0, intent_labels: [], violation_labels: [] }
 
@@ -66,7 +68,8 @@ export async function groupedStories(
   switch (group_level) {
     case undefined:
     case 'groups': {
-      const { rows, costs } = await groupsOf(call, grouping, page_size, missing)
+      const filter = keptFilterOf(request, call.organization.id)
+      const { rows, costs } = await groupsOf(call, { grouping, filter, pageSize: page_size }, missing)
       const shown = rows.slice(0, page_size)
       const groups = shown.map(row => ({ ...groupSummary(row), cost_metadata: costs.get(row.value) ?? [] }))
       const paging = pageOf(request, rows, row => ({ at: row.last_at, id: row.value }))
@@ -99,11 +102,15 @@ export async function groupedStories(
   }
 }
 
-/** From kept days where there are no conditions; else from the store. Figures must be there, costs may be missing. */
-async function groupsOf(call: Call, grouping: Grouping, pageSize: number, missing: Missing): Promise<KeptGroups> {
+/** From kept days where they know the conditions; else from the store. Figures must be there, costs may be missing. */
+async function groupsOf(
+  call: Call,
+  { grouping, filter, pageSize }: { grouping: Grouping; filter: KeptFilter | null; pageSize: number },
+  missing: Missing,
+): Promise<KeptGroups> {
   const { reader, kept, organization } = call
-  if (grouping.conditions.sql.length === 0) {
-    const groups = await readKeptGroups(kept, reader, { organization: organization.id, grouping, pageSize })
+  if (filter !== null) {
+    const groups = await readKeptGroups(kept, reader, { organization: organization.id, grouping, filter, pageSize })
     if (groups !== null) return groups
   }
   const rows = await readGroups(reader, grouping)
