@@ -15,6 +15,8 @@ import { OURS, sqlTime, TEXT_ORDER } from './sql.ts'
 
 /** Texts that are named one by one. Where more hold it, the newest reach back far enough for most pages. */
 const FOUND_MAX = 10_000
+/** Texts that are named first for each event that a page without filters shows or skips. */
+const FOUND_EACH = 4
 /** Events that are named by what their names and ids hold. */
 const NAMED_MAX = 1_000
 /** Of longer windows the newest months are looked through first, this much and what the month before it has left: most pages end there. */
@@ -142,30 +144,33 @@ function newestOf({ window, slice, nowMs }: Looking): Window | null {
 }
 
 async function readKeysIn(reader: Reader, looking: Looking): Promise<EventKey[]> {
-  const { search, window, slice, foundMax = FOUND_MAX } = looking
+  const { search, window, conditions, slice, foundMax = FOUND_MAX } = looking
   const { from, to } = window.parameters
   const until = slice.after === undefined ? to : sqlTime(slice.after.at)
   const bounds = { from, until, search: search.text, ...search.words.parameters }
-  const [found, bare] = await Promise.all([
-    // A turn may come before the page's end, and the call that it borrows from behind.
-    reader.read<FoundText>(
+  const bare = reader.read<{ day: string }>('search_bare_days', BARE_DAYS, bounds)
+  // Handled where it is awaited; what fails before that is told first.
+  bare.catch(() => undefined)
+  // Without filters nearly every text that is found is on the page.
+  const few = conditions.sql.length === 0 ? FOUND_EACH * (slice.offset + slice.limit) : foundMax
+  for (let most = Math.min(few, foundMax); ; most = foundMax) {
+    const found = await reader.read<FoundText>(
       'search_texts',
       foundSql(search),
-      { ...bounds, until: later(until), most: foundMax },
+      // A turn may come before the page's end, and the call that it borrows from behind.
+      { ...bounds, until: later(until), most },
       BY_INDEX,
-    ),
-    reader.read<{ day: string }>('search_bare_days', BARE_DAYS, bounds),
-  ])
-  const held = await standing(reader, search, found)
-  const turns = await readBorrowers(reader, { found: held, holds: contains, search: search.text })
-  const events = [...held, ...turns]
-  const days = bare.map(({ day }) => day)
-  const oldest = found.length < foundMax ? undefined : found.at(-1)?.ts
-  if (oldest === undefined) return readWith(reader, looking, events, days, from)
-  // All that holds it since then is known by name; most pages end there.
-  const since = sqlTime(oldest)
-  const recent = await readWith(reader, looking, events, days, since)
-  return recent.length === slice.limit ? recent : readBehind(reader, looking, turns, days)
+    )
+    const held = await standing(reader, search, found)
+    const turns = await readBorrowers(reader, { found: held, holds: contains, search: search.text })
+    const days = (await bare).map(({ day }) => day)
+    const oldest = found.length < most ? undefined : found.at(-1)?.ts
+    if (oldest === undefined) return readWith(reader, looking, [...held, ...turns], days, from)
+    // All that holds it since then is known by name; most pages end there.
+    const recent = await readWith(reader, looking, [...held, ...turns], days, sqlTime(oldest))
+    if (recent.length === slice.limit) return recent
+    if (most === foundMax) return readBehind(reader, looking, turns, days)
+  }
 }
 
 /** A time by as much later as a call may begin after the turn that borrows from it. */
