@@ -1,4 +1,5 @@
 // One tenant's statements that take all they may, as many as it may run -> what the dashboards of others feel of it, and when each ends.
+import { setTimeout as delay } from 'node:timers/promises'
 import { isParleyError } from '#proto/errors.ts'
 import { createMetrics } from '#runtime/metrics.ts'
 import { createStore } from '#store/client.ts'
@@ -11,14 +12,19 @@ import { ask, type Bench } from './measure.ts'
 import type { Question } from './questions.ts'
 
 const AT_ONCE = 4
-const NUMBERS = Array.from({ length: 1_000 }, (_, i) => i).join()
+/** How long neighbours are asked with nothing beside them, each round. */
+const QUIET_MS = 10_000
 
-/** Passes the guard, and none ends by itself: every row asked a thousand times; rows multiplied by rows. */
+/** Asks every row so many times. */
+const scan = (times: number): string => {
+  const numbers = Array.from({ length: times }, (_, i) => i).join()
+  return `SELECT count() FROM events WHERE arrayExists(n -> position(concat(name, toString(n), user_id), 'zzzz') > 0, [${numbers}])`
+}
+
+/** Passes the guard, and none ends by itself over millions of rows. */
 const HOSTILE: readonly (readonly [string, string])[] = [
-  [
-    'a scan',
-    `SELECT count() FROM events WHERE arrayExists(n -> position(concat(name, toString(n), user_id), 'zzzz') > 0, [${NUMBERS}])`,
-  ],
+  ['a scan that fills its memory', scan(2_000)],
+  ['a scan that never ends', scan(100)],
   ['a join', `SELECT count() FROM events AS a INNER JOIN events AS b ON a.kind = b.kind WHERE a.name < b.user_id`],
 ]
 
@@ -51,13 +57,23 @@ export async function hostility(
     endings.push({ name, how, seconds: (endedAt - Math.max(startedAt, lastEnd)) / 1000 })
     lastEnd = endedAt
   }
+  /** Asks again and again until something is over. */
+  const during = async (over: Promise<unknown>): Promise<number[]> => {
+    const times: number[] = []
+    let going = true
+    const ended = over.finally(() => {
+      going = false
+    })
+    while (going) times.push(...(await round()))
+    await ended
+    return times
+  }
   await round()
   for (let i = 0; i < rounds; i++) {
-    quiet.push(...(await round()))
+    quiet.push(...(await during(delay(QUIET_MS))))
     for (const [name, text] of HOSTILE) {
       const attacks = Promise.all(Array.from({ length: AT_ONCE }, () => attack(name, text)))
-      beside.get(name)?.push(...(await round()))
-      await attacks
+      beside.get(name)?.push(...(await during(attacks)))
     }
   }
   await store.close()
