@@ -38,7 +38,7 @@ export const processorSettings = {
     'PARLEY_BYTES_IN_FLIGHT',
     'payload bytes that one processor parses and inserts at once; each lane holds up to two blocks more, unread',
     {
-      default: 64 * 1024 * 1024,
+      default: 128 * 1024 * 1024,
       min: 1024 * 1024,
       max: 16 * 1024 * 1024 * 1024,
     },
@@ -58,7 +58,7 @@ export const processorSettings = {
     { default: 50, min: 10, max: 100 },
   ),
   blockBytes: integer('PARLEY_BLOCK_BYTES', 'payload bytes that one insert takes at most', {
-    default: 16 * 1024 * 1024,
+    default: 32 * 1024 * 1024,
     min: 64 * 1024,
     max: 256 * 1024 * 1024,
   }),
