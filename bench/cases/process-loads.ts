@@ -16,7 +16,7 @@ export interface Batch {
 
 const MiB = 1024 * 1024
 /** Half of what one insert takes at most by default, and what an envelope takes. */
-const BATCH_BYTES = 8 * MiB
+const BATCH_BYTES = 16 * MiB
 const ENVELOPE_BYTES = 256 * 1024
 const RECEIVED_MS = 1_790_000_000_000
 const ORGANIZATION = uuidBytes('11111111-1111-4111-8111-111111111111')
@@ -60,8 +60,9 @@ function batchOf(name: string, payloads: readonly Payload[]): Batch {
 }
 
 function exports(encoding: 'json' | 'protobuf'): Payload[] {
-  // Twice: one load holds half a batch, and no span may come again.
-  return [...exportLoad(encoding, 100).bodies, ...exportLoad(encoding, 100).bodies].map(({ bytes }) => ({
+  // A load holds a quarter of a batch, and no span may come again.
+  const bodies = Array.from({ length: 4 }, () => exportLoad(encoding, 100).bodies).flat()
+  return bodies.map(({ bytes }) => ({
     kind: FrameKind.otlp,
     encoding: FrameEncoding[encoding],
     bytes,
@@ -97,7 +98,8 @@ function largeSpans(): Payload[] {
 }
 
 function events(bytes: number): Payload[] {
-  return eventLoad(bytes, NO_SESSIONS).bodies.map(body => ({
+  const bodies = Array.from({ length: 4 }, () => eventLoad(bytes, NO_SESSIONS).bodies).flat()
+  return bodies.map(body => ({
     kind: FrameKind.event,
     encoding: FrameEncoding.json,
     bytes: body.bytes,
