@@ -29,7 +29,7 @@ import { readLayout } from '#streams/layout.ts'
 import { readSettled } from '#streams/settled.ts'
 import { copyStream } from '#streams/snapshot.ts'
 import { takeTurn } from '#streams/turn.ts'
-import { type BackupFolder, describe, makeFolder, textStream } from './backup/folder.ts'
+import { type BackupFolder, createFolder, describe, textStream } from './backup/folder.ts'
 import { cliSettings } from './config.ts'
 import { openNats, openStore } from './instance.ts'
 import { BACKUP_USAGE, UsageError } from './usage.ts'
@@ -90,7 +90,7 @@ async function readWhole(control: KV): Promise<number> {
 
 async function take(from: Omit<Taking, 'folder'>, path: string): Promise<void> {
   const { store, partitions } = from
-  const folder = await makeFolder(path)
+  const folder = await createFolder(path)
   const taking: Taking = { ...from, folder }
   const moment = await standStill(taking)
   try {

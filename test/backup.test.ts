@@ -10,7 +10,7 @@ import { streamOf } from '#proto/streams.ts'
 import { createStore } from '#store/client.ts'
 import { ends, runCommand } from '#test/command.ts'
 import { connectNats, createTenant, eventually, startNats, startPart, startSystem, tempDir } from '#test/rig.ts'
-import { checkFiles, makeFolder, readManifest } from '../cli/backup/folder.ts'
+import { checkFiles, createFolder, readManifest } from '../cli/backup/folder.ts'
 import { routes } from '../query/routes.ts'
 import { answersOf, missing, questionsOf, UNASKED } from './backup/answers.ts'
 import { makeWorld } from './backup/world.ts'
@@ -108,7 +108,8 @@ t.test('what is restored knows the same', async t => {
   }
   const again = await parley(into, 'restore', folder)
   ends(t, again, { code: 2, err: /goes into an empty instance only, and here is stream .* with \d+ messages/ })
-  await t.rejects(makeFolder(folder), /is not empty: a backup takes a folder of its own/)
+  await t.rejects(createFolder(join(folder, MANIFEST_FILE, 'below')), /below cannot be made/)
+  await t.rejects(createFolder(folder), /is not empty: a backup takes a folder of its own/)
 })
 
 t.test('what the streams held is stored once, and ingestion goes on', async t => {

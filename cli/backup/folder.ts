@@ -2,11 +2,12 @@
 import { createHash } from 'node:crypto'
 import { createReadStream, createWriteStream } from 'node:fs'
 import { mkdir, open, readdir, readFile, rename, stat, writeFile } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { Readable, Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createZstdCompress, createZstdDecompress } from 'node:zlib'
 import { BACKUP_FORMAT, type BackupFile, type BackupManifest, MANIFEST_FILE } from '#proto/backup.ts'
+import { makeFolder } from '#runtime/folder.ts'
 import { UsageError } from '../usage.ts'
 
 /** Rows and keys of everybody: for whoever makes the backup alone. */
@@ -23,9 +24,11 @@ export interface BackupFolder {
   finish(manifest: Omit<BackupManifest, 'files'>): Promise<BackupManifest>
 }
 
-/** Makes the folder. @throws UsageError when there is something in it. */
-export async function makeFolder(path: string): Promise<BackupFolder> {
-  await mkdir(path, { recursive: true, mode: FOLDER_MODE })
+/** Makes the folder of a backup. @throws UsageError when it cannot be made, or there is something in it. */
+export async function createFolder(path: string): Promise<BackupFolder> {
+  await makeFolder(resolve(path), FOLDER_MODE).catch(error => {
+    throw new UsageError(`${path} cannot be made: ${String(error)}`)
+  })
   if ((await readdir(path)).length > 0) throw new UsageError(`${path} is not empty: a backup takes a folder of its own`)
   const files = new Map<string, BackupFile>()
   const store = async (name: string, source: Readable): Promise<void> => {

@@ -2,9 +2,10 @@
 // what has to outlive a launcher (passwords, the processes it started, local.json).
 import { randomBytes } from 'node:crypto'
 import { rmSync } from 'node:fs'
-import { chmod, link, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { chmod, link, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { ParleyError } from '#proto/errors.ts'
+import { makeFolder } from '#runtime/folder.ts'
 import type { ProcessIdentity } from './identity.ts'
 import { identify, isRunning } from './identity.ts'
 
@@ -48,7 +49,7 @@ export interface DataDir {
 export async function openDataDir(folder: string, version: string): Promise<DataDir> {
   const path = resolve(folder)
   try {
-    await mkdir(path, { recursive: true, mode: 0o700 })
+    await makeFolder(path, 0o700)
   } catch (error) {
     throw new ParleyError('CFG_INVALID', `PARLEY_DATA_DIR: ${path} cannot be made (${String(error)})`, { cause: error })
   }

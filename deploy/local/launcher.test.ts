@@ -46,6 +46,18 @@ t.test('wrong settings are one line that names each, and nothing is started', as
   t.same(await processesOf(env).catch(() => []), [])
 })
 
+t.test('a data directory that cannot be made is one line that names it', async t => {
+  const file = join(await tempDir(t), 'file')
+  await writeFile(file, '')
+  const env = await freshSettings(t)
+  // Below a file, and in a folder of the kernel.
+  for (const path of [join(file, 'data'), ...(process.platform === 'linux' ? ['/proc/nothing/data'] : [])]) {
+    const launched = launch(t, { ...env, PARLEY_DATA_DIR: path })
+    t.equal((await launched.exited()).code, 1)
+    t.match(launched.output(), new RegExp(`^parley: [^\\n]*PARLEY_DATA_DIR: ${path} cannot be made [^\\n]*\\n$`))
+  }
+})
+
 t.test('a name that nothing reads is told, and one that a command reads is not', async t => {
   const owner = createServer().listen(0, '127.0.0.1')
   await once(owner, 'listening')
