@@ -1,5 +1,5 @@
 // The receiver's settings.
-import { clickhouseDatabase, clickhouseUrl, natsUrl } from '#runtime/config.ts'
+import { clickhouseDatabase, clickhouseUrl, corsOrigins, natsUrl } from '#runtime/config.ts'
 import { choice, HTTP, integer, text, url } from '#runtime/settings.ts'
 
 const MiB = 1024 * 1024
@@ -23,6 +23,7 @@ export const ingestSettings = {
       schemes: HTTP,
     },
   ),
+  corsOrigins,
   ids: choice(
     'PARLEY_IDS',
     '`strict` refuses session and event ids that are no uuids, `map` maps them to uuids and keeps the original',

@@ -96,9 +96,9 @@ export function downstreamOf(exchange: Exchange, res: StreamHandle, req: Request
     cut: () => {
       if (!exchange.done) res.close()
     },
-    refuse: code => {
+    refuse: (code, headers) => {
       ended = true
-      exchange.refuse(code)
+      exchange.refuse(code, undefined, headers)
     },
   }
 }

@@ -107,10 +107,11 @@ export class Exchange implements Answering {
     this.finish(200)
   }
 
-  refuse(code: ErrorCode, detail?: string): void {
+  refuse(code: ErrorCode, detail?: string, headers: Reply['headers'] = []): void {
     if (this.done) return
     this.#refused(code, detail)
-    this.send(errorReply(this.format, code, detail))
+    const reply = errorReply(this.format, code, detail)
+    this.send(headers.length === 0 ? reply : { ...reply, headers: [...reply.headers, ...headers] })
   }
 
   refuseEarly(refusal: RateRefusal): void {

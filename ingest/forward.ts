@@ -2,6 +2,7 @@
 // server hands it a Downstream.
 import * as http from 'node:http'
 import type { ErrorCode } from '#proto/errors.ts'
+import { corsHeaders } from '#runtime/cors.ts'
 import type { Log } from '#runtime/log.ts'
 
 /** Connections to the query node at most: each may carry a stream of events for hours. */
@@ -39,7 +40,8 @@ export interface Downstream {
   end(): void
   /** Ends the connection without ending the answer: the client sees that it is cut. */
   cut(): void
-  refuse(code: ErrorCode): void
+  /** An answer of the receiver's own. */
+  refuse(code: ErrorCode, headers: readonly (readonly [string, string])[]): void
 }
 
 export interface Forward {
@@ -47,9 +49,20 @@ export interface Forward {
   close(): void
 }
 
-/** Forwards to `queryUrl`, with request bodies of at most `maxBodyBytes`. */
-export function createForward(options: { queryUrl: string; maxBodyBytes: number; log: Log }): Forward {
+/** Where to, and for whom. */
+export interface ForwardOptions {
+  readonly queryUrl: string
+  /** Of request bodies. */
+  readonly maxBodyBytes: number
+  /** Pages of these may read what the receiver itself answers, as they may read the query node's answers. */
+  readonly corsOrigins: readonly string[]
+  readonly log: Log
+}
+
+/** Forwards to the query node. */
+export function createForward(options: ForwardOptions): Forward {
   const { log, maxBodyBytes } = options
+  const origins = new Set(options.corsOrigins)
   const base = new URL(options.queryUrl)
   const agent = new http.Agent({ keepAlive: true, maxSockets: MAX_SOCKETS, scheduling: 'lifo' })
   return {
@@ -64,6 +77,10 @@ export function createForward(options: { queryUrl: string; maxBodyBytes: number;
         headers: requestHeaders(down),
         setDefaultHeaders: false,
       })
+      const refuse = (code: ErrorCode): void => {
+        const origin = down.headers.find(([name]) => name === 'origin')?.[1]
+        down.refuse(code, corsHeaders(origins, down.target, origin))
+      }
       const finish = (answer: () => void): void => {
         if (finished) return
         finished = true
@@ -76,7 +93,7 @@ export function createForward(options: { queryUrl: string; maxBodyBytes: number;
       upstream.on('error', error => {
         finish(() => {
           log.warn({ err: error }, 'the query node does not answer')
-          down.refuse('QRY_UNREACHABLE')
+          refuse('QRY_UNREACHABLE')
         })
       })
       upstream.on('response', response => {
@@ -85,7 +102,7 @@ export function createForward(options: { queryUrl: string; maxBodyBytes: number;
       sendBody(down, upstream, maxBodyBytes, () => {
         finish(() => {
           upstream.destroy()
-          down.refuse('REQ_BODY_TOO_LARGE')
+          refuse('REQ_BODY_TOO_LARGE')
         })
       })
     },

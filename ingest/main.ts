@@ -85,7 +85,8 @@ async function start({ env, log, metrics }: PartContext): Promise<RunningPart> {
   })
   const compression = createCompression(budget, settings.maxBodyBytes)
   const { maxBodyBytes, unknownSession, ids } = settings
-  const forward = settings.queryUrl === '' ? null : createForward({ queryUrl: settings.queryUrl, maxBodyBytes, log })
+  const { queryUrl, corsOrigins } = settings
+  const forward = queryUrl === '' ? null : createForward({ queryUrl, maxBodyBytes, corsOrigins, log })
   const diskFull = (): boolean => view.guard()?.disk === 'full'
   const notReady = (): string[] => reasons(diskFull(), publisher.isUp(), follower.behind())
   const rejects = createRejects({ bucket: await new Kvm(controlling).open(REJECTS_BUCKET), metrics, log })

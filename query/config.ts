@@ -1,6 +1,6 @@
 // The settings of the query node.
-import { pricesFile, secretKeys } from '#runtime/config.ts'
-import { choice, HTTP, integer, origins, text, url } from '#runtime/settings.ts'
+import { corsOrigins, pricesFile, secretKeys } from '#runtime/config.ts'
+import { choice, HTTP, integer, text, url } from '#runtime/settings.ts'
 
 /** Declared as data; the README's table is compared with it. */
 export const querySettings = {
@@ -57,10 +57,7 @@ export const querySettings = {
     ['off', 'on'],
     'off',
   ),
-  corsOrigins: origins(
-    'PARLEY_CORS_ORIGINS',
-    'pages of these origins may call the dashboard API from browsers, with a token and never by cookie; separated by commas',
-  ),
+  corsOrigins,
   publicUrl: url('PARLEY_PUBLIC_URL', 'address of parley as browsers see it, for sign-in; the launcher sets its own', {
     required: false,
     schemes: HTTP,

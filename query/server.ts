@@ -6,6 +6,7 @@ import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest, HTTPM
 import fastify from 'fastify'
 import type { ErrorCode } from '#proto/errors.ts'
 import { errors, isParleyError, ParleyError } from '#proto/errors.ts'
+import { corsHeaders } from '#runtime/cors.ts'
 import { cannotListen } from '#runtime/listening.ts'
 import type { Log } from '#runtime/log.ts'
 import type { Endpoint, Run } from './endpoint.ts'
@@ -119,24 +120,19 @@ function build(options: ServerOptions, running: Running): FastifyInstance {
   return app
 }
 
-/** Lets pages of other origins read answers of the dashboard API. Never with credentials: no cookie of ours counts there. */
+/** Lets pages of other origins read answers of the dashboard API. */
 function allowOrigins(app: FastifyInstance, origins: ReadonlySet<string>): void {
   if (origins.size === 0) return
   app.addHook('onRequest', async (request, reply) => {
-    if (!request.url.startsWith('/dashboard/api/')) return
-    reply.header('vary', 'origin')
-    const { origin } = request.headers
-    if (origin === undefined || !origins.has(origin)) return
-    reply.headers({
-      'access-control-allow-origin': origin,
-      'access-control-expose-headers': 'x-request-id, retry-after',
-    })
+    const headers = Object.fromEntries(corsHeaders(origins, request.url, request.headers.origin))
+    reply.headers(headers)
+    if (headers['access-control-allow-origin'] === undefined) return
     if (request.method !== 'OPTIONS' || request.headers['access-control-request-method'] === undefined) return
     return reply
       .code(204)
       .headers({
         'access-control-allow-methods': 'GET, POST, PUT, DELETE',
-        'access-control-allow-headers': 'authorization, content-type, x-api-key, x-org-id',
+        'access-control-allow-headers': 'authorization, content-type, last-event-id, x-api-key, x-org-id',
         'access-control-max-age': '600',
       })
       .send()

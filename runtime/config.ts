@@ -1,5 +1,5 @@
 // The settings that every process shares.
-import { addresses, choice, HTTP, integer, NATS, named, names, text } from '#runtime/settings.ts'
+import { addresses, choice, HTTP, integer, NATS, named, names, origins, text } from '#runtime/settings.ts'
 
 /** Shared by every process. */
 export const commonSettings = {
@@ -73,4 +73,9 @@ export const pricesFile = text(
 export const secretKeys = names(
   'PARLEY_SECRET_KEYS',
   'further names of attributes, metadata keys and headers whose values are masked before storing, separated by commas; the same on every machine',
+)
+
+export const corsOrigins = origins(
+  'PARLEY_CORS_ORIGINS',
+  'pages of these origins may call the dashboard API from browsers, with a token and never by cookie; separated by commas',
 )

@@ -8,6 +8,7 @@ import { startReceiverSystem } from '#test/receiver-rig.ts'
 import { eventually } from '#test/rig.ts'
 
 const MiB = 1024 * 1024
+const ORIGIN = 'https://pages.example'
 
 interface Seen {
   method: string | undefined
@@ -64,7 +65,7 @@ t.teardown(() => {
 
 const system = await startReceiverSystem(t)
 const queryUrl = `http://127.0.0.1:${(upstream.address() as AddressInfo).port}`
-const { baseUrl } = await system.startReceiver({ PARLEY_QUERY_URL: queryUrl })
+const { baseUrl } = await system.startReceiver({ PARLEY_QUERY_URL: queryUrl, PARLEY_CORS_ORIGINS: ORIGIN })
 
 t.test('method, target, headers and body arrive, and the answer comes back', async t => {
   const response = await fetch(`${baseUrl}/dashboard/api/raw-logs?a=1&b=%20`, {
@@ -170,7 +171,14 @@ t.test('a body over the limit is 413, a query node that is away is 502', async t
   t.equal(large.status, 413)
   upstream.closeAllConnections()
   await new Promise(resolve => upstream.close(resolve))
-  const away = await fetch(`${baseUrl}/dashboard/api/profile`)
+  const ask = (path: string, origin?: string) =>
+    fetch(baseUrl + path, origin === undefined ? {} : { headers: { origin } })
+  const away = await ask('/dashboard/api/profile', ORIGIN)
   t.equal(away.status, 502)
+  const allowed = (answer: Response) => answer.headers.get('access-control-allow-origin')
+  t.equal(allowed(away), ORIGIN, 'a page that may ask may also read why it is not answered')
+  t.equal(away.headers.get('vary'), 'origin')
+  t.equal(allowed(await ask('/dashboard/api/profile', 'https://evil.example')), null)
+  t.equal(allowed(await ask('/auth/methods', ORIGIN)), null)
   t.match(await away.json(), { error: String })
 })
