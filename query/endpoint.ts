@@ -59,6 +59,7 @@ export interface PersonCall extends BareCall {
 export interface Call extends BareCall {
   readonly organization: Organization
   readonly principal: Principal
+  readonly visitor: Visitor
   /** What the credential may do in the organization. */
   readonly role: Role
   readonly reader: Reader

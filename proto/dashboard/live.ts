@@ -3,9 +3,12 @@ import type { Static } from 'typebox'
 import Type from 'typebox'
 import { Uuid } from '#proto/dashboard/shared.ts'
 
+/** A place in the stream, as text. */
+export const PLACE = '^\\d{1,15}$'
+
 /** Filters as a query string. `after`: the id of the last frame that was read. */
 export const LiveRequest = Type.Object({
-  after: Type.Optional(Type.String({ pattern: '^\\d{1,15}$' })),
+  after: Type.Optional(Type.String({ pattern: PLACE })),
   agent_name: Type.Optional(Type.String()),
   connection_type: Type.Optional(Type.String()),
   conversation_id: Type.Optional(Uuid),

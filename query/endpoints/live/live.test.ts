@@ -52,11 +52,11 @@ interface Frame {
 }
 
 /** An open stream: `next` waits for frames with data. */
-async function open(query = '', apiKey = a.apiKey) {
+async function open(query = '', apiKey = a.apiKey, headers: Record<string, string> = {}) {
   const leave = new AbortController()
   t.teardown(() => leave.abort())
   const response = await fetch(`${node.url}/dashboard/api/live${query}`, {
-    headers: { 'x-api-key': apiKey },
+    headers: { 'x-api-key': apiKey, ...headers },
     signal: leave.signal,
   })
   t.equal(response.headers.get('content-type'), 'text/event-stream; charset=utf-8')
@@ -133,6 +133,11 @@ t.test('a client goes on after the last id, and what a correction writes is no n
   const again = await open(`?after=${second.id}`)
   t.match((await again.next()).data, { type: 'start' })
   t.match((await again.next()).data, { event: { event_id: id(12) } })
+  const reconnected = await open('', a.apiKey, { 'last-event-id': String(second.id) })
+  t.match(await reconnected.next(), { id: second.id, data: { type: 'start' } })
+  t.match((await reconnected.next()).data, { event: { event_id: id(12) } })
+  const both = await open(`?after=${second.id}`, a.apiKey, { 'last-event-id': '0' })
+  t.match(await both.next(), { id: second.id, data: { type: 'start' } }, 'what is asked for in words counts')
   const whole = await open('?after=0')
   await whole.next()
   const seen = []
@@ -173,5 +178,7 @@ t.test('a wrong place or filter is refused before the stream begins', async t =>
   const ask = (query: string) => node.ask('GET', `/dashboard/api/live${query}`, { headers: { 'x-api-key': a.apiKey } })
   t.match(await ask('?after=x'), { status: 400, body: { field: 'after' } })
   t.match(await ask('?success=maybe'), { status: 400, body: { field: 'success' } })
+  const headers = { 'x-api-key': a.apiKey, 'last-event-id': '-1' }
+  t.match(await node.ask('GET', '/dashboard/api/live', { headers }), { status: 400, body: { field: 'Last-Event-ID' } })
   t.equal((await node.ask('GET', '/dashboard/api/live')).status, 401)
 })

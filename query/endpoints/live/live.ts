@@ -5,7 +5,8 @@
 //   {"type":"gap"}                   `after` is too long ago: raw-logs has what lies between
 // An id stands in the last frame of a step, so who goes on from it misses nothing and may see events of one step twice.
 import type { LiveRequest } from '#proto/dashboard/live.ts'
-import { LIVE_EVENTS_MAX, LiveRequest as Request } from '#proto/dashboard/live.ts'
+import { LIVE_EVENTS_MAX, PLACE, LiveRequest as Request } from '#proto/dashboard/live.ts'
+import { ParleyError } from '#proto/errors.ts'
 import { NIL_UUID } from '#proto/ids.ts'
 import type { StoredRange } from '#streams/blocks.ts'
 import { eventHead, previewOf } from '../../answers.ts'
@@ -33,14 +34,23 @@ export const liveEvery = (heartbeatMs: number) =>
     method: 'GET',
     path: '/dashboard/api/live',
     auth: 'any',
-    about: 'New events as they are stored, as server-sent events; goes on after an id.',
+    about:
+      'New events as they are stored, as server-sent events; goes on after an id, `after` or the header Last-Event-ID.',
     request: Request,
     response: Chunks,
     produces: 'text/event-stream',
-    work: async (call, request) => framed(frames(call, request, heartbeatMs)),
+    work: async (call, request) => framed(frames(call, { ...request, ...placeOf(call, request) }, heartbeatMs)),
   })
 
 export const live = liveEvery(HEARTBEAT_MS)
+
+/** Where to go on from: a client that reconnects by itself says in a header what it read last. @throws ParleyError REQ_BODY_INVALID */
+function placeOf({ visitor }: Call, { after }: LiveRequest): Pick<LiveRequest, 'after'> {
+  const last = visitor.headers['last-event-id']
+  if (after !== undefined || last === undefined || last === '') return {}
+  if (typeof last === 'string' && new RegExp(PLACE).test(last)) return { after: last }
+  throw new ParleyError('REQ_BODY_INVALID', 'Last-Event-ID is no id of this stream', { field: 'Last-Event-ID' })
+}
 
 async function* frames(call: Call, request: LiveRequest, heartbeatMs: number): AsyncGenerator<string> {
   const { stored, signal } = call

@@ -418,6 +418,7 @@ t.test('what enriches a page may fail: the page is partial then, and no error', 
   const call = {
     organization: record,
     principal: { kind: 'key', organization, key: undefined as never } as const,
+    visitor: { headers: {}, address: '' },
     role: 'viewer' as const,
     control: { records: node.buckets.control, view: node.view },
     signIn: undefined as never,
