@@ -35,6 +35,12 @@ export interface TicketPrincipal {
 /** Who asks. */
 export type Principal = KeyPrincipal | UserPrincipal | TicketPrincipal
 
+/** The author of what an API key made, as records keep it; which key it was stands in the audit log. */
+export const KEY_AUTHOR = 'api-key'
+
+/** Who made or changed a record, as the record keeps it. */
+export const authorOf = (principal: Principal): string => (principal.kind === 'user' ? principal.user.id : KEY_AUTHOR)
+
 /** What a request and its endpoint say about the organization beside `x-org-id`. */
 export interface AskedOrganization {
   /** `org_id` as it was sent. */

@@ -135,7 +135,7 @@ t.test('saved rules hold for what comes, not for what is stored', async t => {
   const saved: string[] = []
   for (const rule of rules) {
     const { status, body } = await call('POST', 'attribute-rules', rule)
-    t.match({ status, body }, { status: 201, body: { ...rule, created_by: 'api key' } })
+    t.match({ status, body }, { status: 201, body: { ...rule, created_by: 'api-key' } })
     saved.push((body as { id: string }).id)
   }
   t.match((await call('GET', 'attribute-rules')).body, { rules, fields: ['kind', 'session_id'] })

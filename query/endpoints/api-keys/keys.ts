@@ -6,6 +6,7 @@ import type { ApiKey as ApiKeyRecord } from '#control/records.ts'
 import { apiKeyKey, apiKeyUseKey, scopesOf } from '#control/records.ts'
 import { ApiKeyCreate, ApiKeyCreated, ApiKeyList } from '#proto/dashboard/organizations.ts'
 import { ParleyError } from '#proto/errors.ts'
+import { authorOf } from '../../auth.ts'
 import { endpoint } from '../../endpoint.ts'
 
 const PATH = '/dashboard/api/organization/api-keys'
@@ -47,7 +48,7 @@ export const apiKeysCreate = endpoint({
     const { key, record } = await createApiKey(control.records, {
       organization: organization.id,
       name: name.trim(),
-      createdBy: principal.kind === 'user' ? principal.user.id : 'api-key',
+      createdBy: authorOf(principal),
       scopes: [...new Set(scopes)],
       expiresAt: expires_in_days === undefined ? null : new Date(nowMs + expires_in_days * DAY_MS).toISOString(),
     })

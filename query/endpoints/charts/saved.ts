@@ -13,6 +13,7 @@ import {
   ChartUpdate,
 } from '#proto/dashboard/charts.ts'
 import { ParleyError } from '#proto/errors.ts'
+import { authorOf } from '../../auth.ts'
 import type { Call } from '../../endpoint.ts'
 import { endpoint } from '../../endpoint.ts'
 
@@ -40,9 +41,6 @@ function requireChart(charts: readonly ChartConfig[], id: string | undefined): C
   return chart
 }
 
-/** Who made it: a user, or the organization's key. */
-const author = ({ principal }: Call): string => (principal.kind === 'user' ? principal.user.id : 'api-key')
-
 export const chartsList = endpoint({
   method: 'GET',
   path: PATH,
@@ -67,7 +65,7 @@ export const chartsCreate = endpoint({
       if (charts.length >= CHARTS_MAX) {
         throw new ParleyError('REQ_BODY_INVALID', `there are ${CHARTS_MAX} charts already: delete one first`)
       }
-      const created_by = author(call)
+      const created_by = authorOf(call.principal)
       return [...charts, { id, title, chart_type, metric, group_by, filters, position: 0, created_by, created_at }]
     })
     return requireChart(charts, id)

@@ -1,6 +1,7 @@
 // GET and POST /dashboard/api/organizations/{id}/members: who belongs to an organization, and one more.
 import { addMember, settled } from '#control/members.ts'
 import { Member, MemberAdd, MemberList } from '#proto/dashboard/organizations.ts'
+import { authorOf } from '../../auth.ts'
 import { endpoint } from '../../endpoint.ts'
 import { requireGrant } from './grant.ts'
 import { memberRow } from './row.ts'
@@ -30,7 +31,7 @@ export const membersAdd = endpoint({
   response: Member,
   work: async ({ control, organization: { id }, principal, role: own, log }, { email, role }) => {
     requireGrant(own, role)
-    const by = principal.kind === 'user' ? principal.user.id : 'api-key'
+    const by = authorOf(principal)
     const added = await addMember(control, { organization: id, email, role, by })
     await settled(control)
     log.info({ by, role, invited: !('user' in added) }, 'a member was added')

@@ -4,8 +4,8 @@ import { settled } from '#control/members.ts'
 import { changeOrganization, closeOrganization } from '#control/organizations.ts'
 import { OrganizationDetail, OrganizationUpdate } from '#proto/dashboard/organizations.ts'
 import { requestErasure } from '#streams/erasures.ts'
+import { authorOf } from '../../auth.ts'
 import { endpoint } from '../../endpoint.ts'
-import { nameOf } from '../prices/own.ts'
 import { organizationDetail } from './row.ts'
 
 const PATH = '/dashboard/api/organizations/{id}'
@@ -41,7 +41,7 @@ export const organizationsDelete = endpoint({
   status: 204,
   work: async ({ control, cursors, rejects, principal, organization, nowMs, log }) => {
     // First the erasure: a close that is asked again would find nothing to close.
-    const by = nameOf(principal)
+    const by = authorOf(principal)
     const { id } = await requestErasure(cursors, { organization: organization.id, kind: 'organization', by, nowMs })
     await closeOrganization(control, rejects, organization.id)
     await settled(control)

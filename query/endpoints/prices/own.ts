@@ -4,7 +4,6 @@ import type { ReadingRecord } from '#control/records.ts'
 import { readingKey } from '#control/records.ts'
 import type { OwnPrices } from '#proto/dashboard/prices.ts'
 import type { PriceList } from '#proto/prices.ts'
-import type { Principal } from '../../auth.ts'
 
 /** The record of an organization; undefined when it never said anything. */
 export async function readOwn(records: KV, organization: string): Promise<ReadingRecord | undefined> {
@@ -20,9 +19,4 @@ export function ownPrices(list: PriceList, record: ReadingRecord | undefined): O
     updated_at: record?.updated_at ?? null,
     updated_by: record?.updated_by ?? null,
   }
-}
-
-/** Who changes a record, as the record keeps it. */
-export function nameOf(principal: Principal): string {
-  return principal.kind === 'user' ? principal.user.id : 'api key'
 }

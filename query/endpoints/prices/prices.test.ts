@@ -21,7 +21,7 @@ t.test('the list, and what an organization says', async t => {
 
   const overrides = [{ model: 'gpt-4o', prices: { input: 1, output: 2 }, note: 'our contract' }]
   const put = await ask('PUT', 'prices', { overrides })
-  t.match(put, { status: 200, body: { overrides, updated_by: 'api key', updated_at: /^20/ } })
+  t.match(put, { status: 200, body: { overrides, updated_by: 'api-key', updated_at: /^20/ } })
   t.notOk('entries' in put.body)
   t.match((await ask('GET', 'prices')).body, { overrides })
   t.match((await ask('GET', 'prices', undefined, b.apiKey)).body, { overrides: [] }, 'another organization')

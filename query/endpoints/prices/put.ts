@@ -5,8 +5,9 @@ import { findTwice } from '#pricing/list.ts'
 import { OwnPrices, PutPricesRequest } from '#proto/dashboard/prices.ts'
 import { ParleyError } from '#proto/errors.ts'
 import type { PriceOverride } from '#proto/prices.ts'
+import { authorOf } from '../../auth.ts'
 import { endpoint } from '../../endpoint.ts'
-import { nameOf, ownPrices } from './own.ts'
+import { ownPrices } from './own.ts'
 
 export const putPrices = endpoint({
   method: 'PUT',
@@ -18,7 +19,7 @@ export const putPrices = endpoint({
   work: async ({ organization, principal, records, prices }, { overrides }) => {
     requireClear(overrides)
     const edit = <T extends object>(reading: T) => ({ ...reading, prices: overrides })
-    return ownPrices(prices, await changeReading(records, organization.id, nameOf(principal), edit))
+    return ownPrices(prices, await changeReading(records, organization.id, authorOf(principal), edit))
   },
 })
 

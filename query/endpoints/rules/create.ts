@@ -6,8 +6,8 @@ import { isSecretName } from '#processors/parsers/explain.ts'
 import { Rule } from '#proto/dashboard/explain.ts'
 import { ParleyError } from '#proto/errors.ts'
 import { RULES_MAX, RuleDraft } from '#proto/rules.ts'
+import { authorOf } from '../../auth.ts'
 import { endpoint } from '../../endpoint.ts'
-import { nameOf } from '../prices/own.ts'
 
 export const createRule = endpoint({
   method: 'POST',
@@ -19,7 +19,7 @@ export const createRule = endpoint({
   status: 201,
   work: async ({ organization, principal, records, nowMs }, { attribute, field }) => {
     requireKey(attribute)
-    const by = nameOf(principal)
+    const by = authorOf(principal)
     const rule = { id: randomUUID(), attribute, field, created_at: new Date(nowMs).toISOString(), created_by: by }
     await changeReading(records, organization.id, by, ({ prices, rules }) => {
       if (rules.length >= RULES_MAX) throw new ParleyError('REQ_BODY_INVALID', `there are ${RULES_MAX} rules already`)

@@ -2,8 +2,8 @@
 import Type from 'typebox'
 import { changeReading } from '#control/readings.ts'
 import { ParleyError } from '#proto/errors.ts'
+import { authorOf } from '../../auth.ts'
 import { endpoint } from '../../endpoint.ts'
-import { nameOf } from '../prices/own.ts'
 
 export const removeRule = endpoint({
   method: 'DELETE',
@@ -13,7 +13,7 @@ export const removeRule = endpoint({
   response: Type.Null(),
   status: 204,
   work: async ({ organization, principal, records, params }) => {
-    await changeReading(records, organization.id, nameOf(principal), ({ prices, rules }) => {
+    await changeReading(records, organization.id, authorOf(principal), ({ prices, rules }) => {
       const left = rules.filter(rule => rule.id !== params.id)
       if (left.length === rules.length) throw new ParleyError('QRY_NOT_FOUND', 'no such rule', { field: 'id' })
       return { prices, rules: left }

@@ -1,8 +1,8 @@
 // DELETE /dashboard/api/users/{user_id}: the end user and everything it said is erased for good, in the background.
 import Type from 'typebox'
 import { requestErasure } from '#streams/erasures.ts'
+import { authorOf } from '../../auth.ts'
 import { endpoint } from '../../endpoint.ts'
-import { nameOf } from '../prices/own.ts'
 
 export const eraseUser = endpoint({
   method: 'DELETE',
@@ -14,7 +14,7 @@ export const eraseUser = endpoint({
   status: 204,
   work: async ({ organization, principal, cursors, params, nowMs, log }) => {
     const user = params.user_id as string
-    const request = { organization: organization.id, kind: 'user', user, by: nameOf(principal), nowMs } as const
+    const request = { organization: organization.id, kind: 'user', user, by: authorOf(principal), nowMs } as const
     const { id, state } = await requestErasure(cursors, request)
     log.info({ erasure: id, state }, 'the erasure of a user is asked for')
     return null

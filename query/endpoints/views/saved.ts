@@ -15,13 +15,13 @@ import {
   ViewUpdate,
 } from '#proto/dashboard/views.ts'
 import { ParleyError } from '#proto/errors.ts'
+import { authorOf, KEY_AUTHOR } from '../../auth.ts'
 import type { Call } from '../../endpoint.ts'
 import { endpoint } from '../../endpoint.ts'
 
 const PATH = '/dashboard/api/views'
-const KEY_AUTHOR = 'api-key'
 
-const author = ({ principal }: Call): string => (principal.kind === 'user' ? principal.user.id : KEY_AUTHOR)
+const author = ({ principal }: Call): string => authorOf(principal)
 
 const isVisible = (view: View, call: Call): boolean => view.shared || view.created_by === author(call)
 
