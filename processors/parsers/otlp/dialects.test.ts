@@ -1,24 +1,8 @@
 // Dialects that no recording covers, or not in this generation: what their formats say becomes which fields. The sources stand in
-// the dialects' files.
-import t, { type Test } from 'tap'
-import { request, span } from '#proto/otlp/fixture.ts'
+// the dialects' files. Whose a span is (sessions and users) is in dialects-owners.test.ts.
+import t from 'tap'
 import type { EventRow } from '#proto/rows.ts'
-import { parse } from './fixture.ts'
-
-interface Given {
-  readonly scope?: string
-  readonly name?: string
-  readonly values?: Record<string, unknown>
-  readonly fields?: object
-  readonly root?: true
-}
-
-/** The row of one span, by what its case says about it. */
-function given(t: Test, { scope = 'shop', name = 'span', values = {}, fields = {}, root }: Given): EventRow {
-  const parent = root === true ? {} : { parentSpanId: '00000000000000ff' }
-  const [unit] = parse(t, request([span(1, 1, { name, ...parent, ...fields }, values)], {}, { name: scope }))
-  return unit?.events[0] as EventRow
-}
+import { type Given, given } from './fixture.ts'
 
 const event = (name: string, values: Record<string, string>): object => ({
   timeUnixNano: '1789999990000000007',
@@ -360,49 +344,4 @@ t.test('documents that were found are what a retriever or a reranker gave', asyn
   f('RETRIEVER', 'retrieval.documents', { 'input.value': 'q' }, { kind: 'resource', ...found })
   f('RERANKER', 'reranker.output_documents', { 'reranker.query': 'q' }, found)
   f('RETRIEVER', 'retrieval.documents', { 'output.value': 'told' }, { output_preview: 'told' })
-})
-
-t.test('the address of a user stands where applications attach what they know', async t => {
-  const f = (values: Record<string, unknown>, expected: string) => {
-    const [unit] = parse(t, request([span(1, 1, {}, { 'session.id': 's', ...values })]))
-    t.equal(unit?.sessions[0]?.user_email, expected, JSON.stringify(values))
-  }
-  const prefixes = [
-    ...['ai.telemetry.metadata.', 'ai.settings.context.', 'traceloop.association.properties.', 'langsmith.metadata.'],
-    ...['mastra.metadata.', 'metadata.', 'langfuse.trace.metadata.', 'lmnr.association.properties.metadata.'],
-  ]
-  for (const prefix of prefixes) f({ [`${prefix}userEmail`]: 'a@b.c' }, 'a@b.c')
-  f({ 'traceloop.association.properties.user_email': 'u', 'traceloop.association.properties.email': 'e' }, 'u')
-  f({ 'langsmith.metadata.email': 'e', 'user.email': 'own' }, 'own')
-  f({ metadata: '{"email":"m"}' }, 'm')
-})
-
-t.test('sessions that are none, and the order of those that are', async t => {
-  const f = (values: Record<string, unknown>, session: string, user: string, scope = 'shop') => {
-    const row = given(t, { values, scope })
-    const trace = row.provisional === 1
-    t.same([trace ? '' : row.session_id, row.user_id], [session, user], JSON.stringify(values))
-  }
-  for (const key of [
-    'gen_ai.agent.id',
-    'gen_ai.response.id',
-    'gcp.vertex.agent.invocation_id',
-    'kickoff_id',
-    'crew_id',
-    'agno.run.id',
-    'flue.session.name',
-    'event_loop.cycle_id',
-    'mastra.metadata.resumedFromSpanId',
-    'langsmith.trace.session_name',
-    'traceloop.correlation.id',
-  ]) {
-    f({ [key]: 'x' }, '', '')
-  }
-  f({ 'session.id': "[Scrubbed due to 'session']", 'gen_ai.conversation.id': 'g' }, 'g', '')
-  f({ 'langfuse.session.id': 'l', 'session.id': 's', 'traceloop.association.properties.session_id': 't' }, 'l', '')
-  f({ 'traceloop.association.properties.chat_id': 5, 'gen_ai.conversation.id': 'g' }, '5', '')
-  f({ 'mastra.metadata.resourceId': 'r', 'metadata.userId': 'm' }, '', 'r')
-  f({ 'metadata.user_api_key_end_user_id': 'default_user_id', 'enduser.pseudo.id': 'p' }, '', 'p')
-  f({ 'user.email': 'a@b.c', 'user.id': 'device' }, '', 'device')
-  f({ metadata: '{"langfuse":1,"conversation_id":"m"}', threadId: 'old' }, 'old', '')
 })

@@ -60,3 +60,19 @@ export const gen = (input: number, output: number, more: Values = {}): Values =>
 })
 /** The operation by the conventions. */
 export const op = (name: string): Values => ({ 'gen_ai.operation.name': name })
+
+/** What a case says about a span. */
+export interface Given {
+  readonly scope?: string
+  readonly name?: string
+  readonly values?: Record<string, unknown>
+  readonly fields?: object
+  readonly root?: true
+}
+
+/** The row of one span, by what its case says about it. */
+export function given(t: Test, { scope = 'shop', name = 'span', values = {}, fields = {}, root }: Given): EventRow {
+  const parent = root === true ? {} : { parentSpanId: '00000000000000ff' }
+  const [unit] = parse(t, request([span(1, 1, { name, ...parent, ...fields }, values)], {}, { name: scope }))
+  return unit?.events[0] as EventRow
+}
