@@ -12,6 +12,11 @@ import { createUsers } from './users.ts'
 
 /** Keys that are kept, each of captures and of events apart; the one that was not asked for the longest time goes. */
 const COLUMNS_MAX = 12
+/**
+ * What was not asked for so long may go where there is no room for what is asked for. Not sooner: two pages that are asked for in turn would
+ * read all days anew each time.
+ */
+const IDLE_MS = 5 * 60_000
 
 /** What conversations say. */
 export interface Values {
@@ -39,6 +44,8 @@ export interface Columns {
   events(kind: ValuesKind): EventColumn
   has(kind: ValuesKind): boolean
   forget(kind: ValuesKind): void
+  /** Lets go of those that were not asked for the longest time, as far as they may go. @returns whether there is room then. */
+  makeRoom(isFull: () => boolean): boolean
   bytes(): number
 }
 
@@ -53,13 +60,13 @@ export const EVENT_VALUES = 'values event '
 export const eventValuesKind = (keys: readonly string[]): ValuesKind => `${EVENT_VALUES}${JSON.stringify(keys)}`
 
 /** No keys yet. */
-export function createColumns(ids: Ids): Columns {
-  const columns = new Map<ValuesKind, CaptureColumn | EventColumn>()
+export function createColumns(ids: Ids, nowMs: () => number): Columns {
+  const columns = new Map<ValuesKind, { readonly column: CaptureColumn | EventColumn; readonly askedAtMs: number }>()
   const of = <Column extends CaptureColumn | EventColumn>(kind: ValuesKind, create: Create<Column>): Column => {
     // Of one name there is always the same sort.
-    const found = (columns.get(kind) as Column | undefined) ?? create(ids, kind)
-    keepRecent(columns, [kind, found], COLUMNS_MAX)
-    return found
+    const column = (columns.get(kind)?.column as Column | undefined) ?? create(ids, kind)
+    keepRecent(columns, [kind, { column, askedAtMs: nowMs() }], COLUMNS_MAX)
+    return column
   }
   const captures = (kind: ValuesKind) => of(kind, createCaptureColumn)
   const events = (kind: ValuesKind) => of(kind, eventColumn)
@@ -68,7 +75,15 @@ export function createColumns(ids: Ids): Columns {
     ...{ captures, events },
     has: kind => columns.has(kind),
     forget: kind => columns.delete(kind),
-    bytes: () => [...columns.values()].reduce((sum, column) => sum + column.bytes(), 0),
+    makeRoom(isFull) {
+      for (const [kind, { askedAtMs }] of columns) {
+        if (!isFull()) return true
+        if (nowMs() - askedAtMs < IDLE_MS) return false
+        columns.delete(kind)
+      }
+      return !isFull()
+    },
+    bytes: () => [...columns.values()].reduce((sum, { column }) => sum + column.bytes(), 0),
   }
 }
 

@@ -10,9 +10,10 @@ const WIDTHS = [
 ]
 
 /** The array for some numbers; one that is negative, as a sum may be while its events are being corrected, needs the widest. */
-export function narrowed(numbers: readonly number[]): Numbers {
+export function narrowed(numbers: ArrayLike<number>): Numbers {
   let [least, most] = [0, 0]
-  for (const number of numbers) {
+  for (let i = 0; i < numbers.length; i++) {
+    const number = numbers[i] as number
     if (number > most) most = number
     if (number < least) least = number
   }

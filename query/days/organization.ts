@@ -83,13 +83,13 @@ const isValues = (kind: Kind): kind is ValuesKind => kind.startsWith('values ')
 const isOf = (one: Kind, kind: Kind): boolean =>
   one === 'figures' || one === kind || (one === 'prices' && isValues(kind))
 
-/** Nothing kept yet. */
-export function createOrganizationDays(): OrganizationDays {
+/** Nothing kept yet. `nowMs` only ever grows. */
+export function createOrganizationDays(nowMs = (): number => performance.now()): OrganizationDays {
   const ids = createIds()
   const users = createUsers()
   const people = createPeople(users)
   const days = noDays()
-  const columns = createColumns(ids)
+  const columns = createColumns(ids, nowMs)
   const shelves = shelvesOf(days, ids, users)
   const edgeDays = createEdgeDays(ids)
   const toolMonths = createToolMonths(people)
@@ -120,17 +120,18 @@ export function createOrganizationDays(): OrganizationDays {
       edgeDays.shrink(asked.edges ?? [])
       toolMonths.clear()
     }
+    const hasRoom = (): boolean => columns.makeRoom(() => bytes() > maxBytes)
     const ofKeys = kinds.filter(isValues).map(kind => columns.of(kind).shelf)
     const needed = [...shelves, ...ofKeys].filter(shelf => kinds.some(kind => isOf(shelf.kind, kind)))
     const { batches, isAll, hasForgotten } = batchesOf(needed, versions, statements)
     unsettled ||= hasForgotten
     for (const batch of batches) {
-      if (bytes() > maxBytes) return 'full'
+      if (!hasRoom()) return 'full'
       unsettled ||= batch.some(({ shelf }) => shelf.kind === 'figures')
       await readAll(reader, versions, batch)
     }
     if (!isAll) return 'more'
-    if (bytes() > maxBytes) return 'full'
+    if (!hasRoom()) return 'full'
     if (unsettled) people.settle({ size: ids.size(), ...days })
     unsettled = false
     return 'done'
@@ -146,10 +147,8 @@ export function createOrganizationDays(): OrganizationDays {
     days: () => days.events.keys(),
     conversationsOf: day => days.events.get(day)?.conversations ?? NOBODY,
     figuresOf: day => days.figures.get(day),
-    toolSumsOf(asked) {
-      const sizes = { conversations: ids.size(), users: users.size() }
-      return toolMonths.of(asked, day => days.tools.get(day), sizes)
-    },
+    toolSumsOf: asked =>
+      toolMonths.of(asked, day => days.tools.get(day), { conversations: ids.size(), users: users.size() }),
     toolSumOf: tool => toolSumOf(tool, people),
     pricesOf: day => days.prices.get(day)?.priced ?? [],
     pairsOf: day => days.events.get(day),

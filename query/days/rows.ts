@@ -1,5 +1,6 @@
 // What the store answers of days -> what is held of them: flat arrays of numbers, under the version of the rows that they come from.
 import { ID_BYTES, type Ids, wordsOf } from './ids.ts'
+import { type Numbers, narrowed } from './narrow.ts'
 import type { Users } from './users.ts'
 
 /** What stands under a version. */
@@ -122,7 +123,7 @@ export function pairsOf(ids: Ids, users: Users, row: PairsRow, more = ''): Pairs
 
 const bucketsOf = ({ buckets, counts }: Pick<Figures, 'buckets' | 'counts'>) => ({
   buckets: Int16Array.from(buckets),
-  counts: Float64Array.from(counts),
+  counts: narrowed(counts),
 })
 
 /** Figures of a day. */
@@ -173,12 +174,16 @@ function reckoned<T extends object>(bytesOf: (held: T) => number): (held: T) => 
   }
 }
 
+/** Of buckets and of how many there are of each, once they are flat arrays. */
+const bytesOfBuckets = ({ buckets, counts }: Pick<Figures, 'buckets' | 'counts'>): number =>
+  buckets.length * 2 + ((counts as Numbers).byteLength ?? 0)
+
 /** About what they take. */
 export const bytesOfPairs = ({ conversations, counts, standing }: Pairs): number =>
   conversations.byteLength * 2 + counts.byteLength * 3 + standing.byteLength + 300
-export const bytesOfFigures = ({ buckets }: Figures): number => buckets.length * 10 + 400
+export const bytesOfFigures = (figures: Figures): number => bytesOfBuckets(figures) + 400
 export const bytesOfTools = reckoned(({ tools }: ToolsOfDay): number =>
-  tools.reduce((sum, { conversations, buckets }) => sum + conversations.byteLength + buckets.length * 10 + 700, 200),
+  tools.reduce((sum, tool) => sum + tool.conversations.byteLength + bytesOfBuckets(tool) + 700, 200),
 )
 export const bytesOfPrices = reckoned(({ priced }: PricesOfDay): number =>
   priced.reduce((sum, { conversations, sums }) => {
