@@ -9,7 +9,7 @@ import type { BackupManifest, BackupTable } from '#proto/backup.ts'
 import { isOurStream } from '#proto/streams.ts'
 import { createLog } from '#runtime/log.ts'
 import { readSettings } from '#runtime/settings.ts'
-import { sumsOf, totalOf, writeRows } from '#store/backup/rows.ts'
+import { inWideParts, sumsOf, totalOf, writeRows } from '#store/backup/rows.ts'
 import { createStore, type Store } from '#store/client.ts'
 import { migrate, migrationNames } from '#store/migrate.ts'
 import { connect } from '#streams/connect.ts'
@@ -146,7 +146,9 @@ async function putTable(store: Store, path: string, { name, rows, hash, files }:
   const table = `${store.database}.${name}`
   // A merge folds rows, and the sum would be another one.
   await store.command(`SYSTEM STOP MERGES ${table}`)
-  for (const file of files) await writeRows(store, table, readBack(path, file))
+  await inWideParts(store, name, async () => {
+    for (const file of files) await writeRows(store, table, readBack(path, file))
+  })
   const found = totalOf(await sumsOf(store, table))
   if (found.rows !== rows || found.hash !== hash) {
     throw new Error(`${name} has ${found.rows} rows, the backup ${rows}, and their contents differ`)

@@ -71,3 +71,22 @@ export async function writeRows(store: Store, table: string, rows: Readable): Pr
   stream.resume()
   await new Promise((resolve, reject) => stream.once('end', resolve).once('error', reject))
 }
+
+/**
+ * Does what writes rows into a table of the store's database for good: in parts as merges would leave them. What inserts write is meant to
+ * be merged soon, so it is compact however large it is (0045_parts_and_merges.sql), and what comes back may wait for its merge for weeks.
+ */
+export async function inWideParts(store: Store, table: string, write: () => Promise<void>): Promise<void> {
+  const [about] = await store.read<{ level: string }>(
+    `SELECT extract(engine_full, 'min_level_for_wide_part = ([0-9]+)') AS level FROM system.tables
+     WHERE database = {database:String} AND name = {table:String}`,
+    { parameters: { database: store.database, table } },
+  )
+  const level = about?.level ?? ''
+  if (level === '') return write()
+  const from = (value: string): Promise<void> =>
+    store.command(`ALTER TABLE ${store.database}.${table} MODIFY SETTING min_level_for_wide_part = ${value}`)
+  await from('0')
+  await write()
+  await from(level)
+}
