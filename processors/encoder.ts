@@ -4,13 +4,13 @@ import type { BlockTable, Origin } from '#proto/rows.ts'
 import { blockTables } from '#proto/rows.ts'
 import { checksumOf } from './checksum.ts'
 import { Unfit } from './columns/column.ts'
-import { nativeBlock } from './columns/native.ts'
+import { nativeBlock, Room } from './columns/native.ts'
 import { columnsOf, type TableColumns, type TableRows, type TableSets } from './columns/tables.ts'
 import type { BlockRecipe } from './protocol.ts'
 
-/** A body and the recipe that it must always reproduce. `body` may be transferred between threads. */
+/** A body and the recipe that it must always reproduce. `body`: shared memory, or all of a buffer, which may be transferred. */
 export interface EncodedBlock extends BlockRecipe {
-  readonly body: Uint8Array<ArrayBuffer>
+  readonly body: Uint8Array
 }
 
 /** Collects the rows of one range. */
@@ -40,8 +40,9 @@ interface OpenBlock<T extends BlockTable = BlockTable> {
   unfit: string | undefined
 }
 
-/** Encodes as Native blocks. */
-export function createEncoder(): BlockEncoder {
+/** Encodes as Native blocks. `lent`: where they are written as long as there is room. */
+export function createEncoder(lent?: SharedArrayBuffer): BlockEncoder {
+  const room = new Room(lent)
   const open = new Map<string, OpenBlock>()
   const latest: { [T in BlockTable]?: OpenBlock } = {}
   const blockOf = (table: BlockTable, retention: number, month: number): OpenBlock => {
@@ -81,13 +82,13 @@ export function createEncoder(): BlockEncoder {
         (a, b) => rank(a.table) - rank(b.table) || a.retention - b.retention || a.month - b.month,
       )
       open.clear()
-      return blocks.map(encoded)
+      return blocks.map(block => encoded(block, room))
     },
   }
 }
 
-function encoded({ table, retention, month, columns, rows, unfit }: OpenBlock): EncodedBlock {
-  const body = unfit === undefined ? nativeBlock(columns.columns, rows) : unfitBody(unfit)
+function encoded({ table, retention, month, columns, rows, unfit }: OpenBlock, room: Room): EncodedBlock {
+  const body = unfit === undefined ? nativeBlock(columns.columns, rows, room) : unfitBody(unfit)
   for (const column of Object.values(columns.columns)) column.clear()
   const waiting = idle[table] as TableColumns<BlockTable>[]
   if (waiting.length < IDLE_MAX) waiting.push(columns)

@@ -1,4 +1,4 @@
-// Memory that is given back at once, unless a request that failed may still read it.
+// Memory that is given back at once, unless a request that failed may still read it. Slabs have slabs.test.ts.
 import t from 'tap'
 import { leave, letGo } from './let-go.ts'
 
@@ -19,7 +19,7 @@ t.test('what a request that failed may still read stays', async t => {
   t.same([...bytes], [1, 2, 3])
 })
 
-t.test('shared memory is nobody’s to free', async t => {
+t.test('shared memory that nobody waits for stays', async t => {
   const bytes = new Uint8Array(new SharedArrayBuffer(4))
   letGo([bytes])
   t.equal(bytes.length, 4)

@@ -9,9 +9,28 @@ export function leave({ buffer }: Uint8Array): void {
   lent.add(buffer)
 }
 
-/** Frees the memory under each of these. Precondition: nobody else has a view of it; what is empty afterwards is read by nobody. */
+/** Shared memory that somebody waits for: how many views of it are in use. */
+const awaited = new WeakMap<ArrayBufferLike, { views: number; readonly back: () => void }>()
+
+/** Calls `back` when so many views of shared memory have been let go; never, when one of them was left. */
+export function backFrom(buffer: SharedArrayBuffer, views: number, back: () => void): void {
+  awaited.set(buffer, { views, back })
+}
+
+/**
+ * Frees the memory under each of these, or gives it back. Preconditions: nobody else has a view of it; what is empty afterwards, or
+ * another's, is read by nobody; a view of shared memory is let go once.
+ */
 export function letGo(all: Iterable<Uint8Array>): void {
   for (const { buffer } of all) {
-    if (buffer instanceof ArrayBuffer && !buffer.detached && !lent.has(buffer)) buffer.transfer(0)
+    if (lent.has(buffer)) continue
+    if (buffer instanceof ArrayBuffer) {
+      if (!buffer.detached) buffer.transfer(0)
+      continue
+    }
+    const waiting = awaited.get(buffer)
+    if (waiting === undefined || --waiting.views > 0) continue
+    awaited.delete(buffer)
+    waiting.back()
   }
 }

@@ -4,7 +4,9 @@ import { pathToFileURL } from 'node:url'
 import t from 'tap'
 import { silentLog, tempDir } from '#test/rig.ts'
 import { bisect } from './bisect.ts'
+import { checksumOf } from './checksum.ts'
 import { envelopeOf, someEvents } from './fixture.ts'
+import { letGo } from './let-go.ts'
 import type { ParsePool } from './pool.ts'
 import { createPool, idleTime } from './pool.ts'
 import type { StreamMessage } from './reader.ts'
@@ -43,6 +45,30 @@ t.test('bisect finds the guilty ones and asks about few groups', async t => {
   await f(10, [])
   await f(7, [0, 6])
   t.ok((await f(1024, [321])) <= 21)
+})
+
+t.test('blocks of a large range are written into memory that is used again when they are let go', async t => {
+  const worker = new URL('./fixture-worker.ts', import.meta.url)
+  const pool = createPool({ worker, threads: 1, frameTimeoutMs: 20_000, heapMb: 128, log: silentLog })
+  t.teardown(() => pool.close())
+  const data = envelopeOf(someEvents(5_000), undefined, 1_780_000_000_000)
+  t.ok(data.length > 1024 * 1024)
+  const bodiesOf = async (): Promise<readonly Uint8Array[]> => {
+    const parsed = await pool.parse({ ...request, messages: [messageOf(data)] })
+    if (!('blocks' in parsed)) throw new Error('no blocks')
+    for (const { body, checksum } of parsed.blocks) t.equal(checksumOf(body), checksum)
+    return parsed.blocks.map(({ body }) => body)
+  }
+  const first = await bodiesOf()
+  const memory = first[0]?.buffer
+  t.type(memory, SharedArrayBuffer)
+  const second = await bodiesOf()
+  t.not(second[0]?.buffer, memory, 'the first range is not stored yet')
+  t.ok(first.every((body, i) => Buffer.compare(body, second[i] as Uint8Array) === 0))
+  letGo(first)
+  const third = await bodiesOf()
+  t.equal(third[0]?.buffer, memory)
+  t.ok(third.every((body, i) => Buffer.compare(body, second[i] as Uint8Array) === 0))
 })
 
 t.test('the same messages and verdicts give the same bytes, in any thread', async t => {

@@ -13,6 +13,7 @@ import type { DeadFrame, OrdinalRun, Scope } from './protocol.ts'
 import type { StreamMessage } from './reader.ts'
 import type { ReadingSettings } from './readings.ts'
 import type { Fingerprints } from './repeats.ts'
+import { Slabs } from './slabs.ts'
 import type { RangeAnswer, RangeQuestion, WorkerResult, WorkerTask } from './worker-task.ts'
 
 /** A range to parse, or the frames of some organizations in it. */
@@ -81,6 +82,8 @@ export interface PoolOptions {
 
 interface Threads {
   closed: boolean
+  /** What they write blocks into. */
+  readonly slabs: Slabs
   /** Fresh threads: a pool whose thread once failed to start never starts another. */
   renew(): Promise<void>
   close(): Promise<void>
@@ -131,6 +134,7 @@ function createThreads(options: PoolOptions, counts: { minThreads: number; maxTh
   let piscina = startThreads(options, counts)
   const pool: Threads = {
     closed: false,
+    slabs: new Slabs(),
     run: async (task, how) => {
       if (pool.closed) throw new Error('the pool is closed')
       return piscina.run(task, how)
@@ -286,13 +290,23 @@ async function tryRange(
     stuck: () => timeout.abort(),
   })
   const input = pack(request)
-  const task: WorkerTask = { input, repeats: request.repeats, port: port2, progress }
+  const size = input.bytes.length
+  // What a thread was writing into when it failed is not used again: nobody knows when it stops.
+  const room = request.frames ? undefined : pool.slabs.lend(size)
+  const task: WorkerTask = { input, repeats: request.repeats, port: port2, progress, room }
   const signal = request.signal ? AbortSignal.any([timeout.signal, request.signal]) : timeout.signal
   try {
     if (signal.aborted) throw new Stopped()
     const transferList = [port2, input.bytes.buffer as ArrayBuffer]
     const result = (await pool.run(task, { transferList, signal })) as WorkerResult
-    return { result, repeats }
+    if (room === undefined || 'newer' in result) return { result, repeats }
+    const bodies = pool.slabs.received(
+      room,
+      size,
+      result.blocks.map(({ body }) => body),
+    )
+    const blocks = result.blocks.map((block, i) => ({ ...block, body: bodies[i] as Uint8Array }))
+    return { result: { ...result, blocks }, repeats }
   } catch (error) {
     if (pool.closed) throw error
     if (request.signal?.aborted) throw new Stopped()

@@ -23,6 +23,8 @@ export interface WorkerTask {
   /** Given when an intent already says them; else asked for through `port`. */
   readonly repeats: readonly OrdinalRun[] | null
   readonly port: MessagePort
+  /** Where blocks are written as long as there is room; absent: each has memory of its own. */
+  readonly room?: SharedArrayBuffer | undefined
   /** [frames begun, message, frame] in shared memory. */
   readonly progress: Int32Array
 }
@@ -65,7 +67,7 @@ export type WorkerResult =
 /** The task function over a set of parsers. */
 export function createWorker(use: Parsers): (task: WorkerTask) => Promise<WorkerResult> {
   const collected = watchGarbage()
-  return async ({ input, repeats, port, progress }) => {
+  return async ({ input, repeats, port, progress, room }) => {
     const startedAt = performance.now()
     try {
       const parsed = parseRange(input, use, (message, frame) => {
@@ -82,7 +84,7 @@ export function createWorker(use: Parsers): (task: WorkerTask) => Promise<Worker
       const [{ judged, placement }] = (await answer) as [RangeAnswer]
       const resumedAt = performance.now()
       const { homeAt, placed } = homesByOrdinal(ordinals, placement)
-      const blocks = encodeRange(parsed, input, repeats ?? judged, createEncoder(), homeAt)
+      const blocks = encodeRange(parsed, input, repeats ?? judged, createEncoder(room), homeAt)
       const tally = tallyOf(input, parsed, repeats ?? judged)
       const workMs = parsedAt - startedAt + (performance.now() - resumedAt)
       const gcMs = collected()
@@ -117,7 +119,8 @@ function watchGarbage(): () => number {
 
 /** The result with its buffers handed over instead of copied. */
 function moved(result: Extract<WorkerResult, { blocks: unknown }>): WorkerResult {
-  const buffers = [...result.blocks.map(block => block.body.buffer), ...result.dead.map(letter => letter.bytes.buffer)]
+  const all = [...result.blocks.map(block => block.body.buffer), ...result.dead.map(letter => letter.bytes.buffer)]
+  const buffers = all.filter(buffer => buffer instanceof ArrayBuffer)
   return Piscina.move({
     get [Piscina.transferableSymbol]() {
       return buffers

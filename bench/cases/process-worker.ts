@@ -53,7 +53,7 @@ async function answer(question: Question): Promise<void> {
   // The observer hears of a collection some turns after the task that it interrupted.
   await delay(50)
   const reply: Answer = { ...made, cpu: (user + system) / 1e6, gcMs: gcMs - gcBefore }
-  const buffers = made.blocks.map(block => block.body.buffer)
+  const buffers = made.blocks.map(block => block.body.buffer).filter(buffer => buffer instanceof ArrayBuffer)
   port.postMessage(reply, buffers)
 }
 

@@ -4,8 +4,28 @@ import { type Column, varintBytes, writeVarint } from './column.ts'
 /** Columns by name, in the order in which they are written. */
 export type Columns = Readonly<Record<string, Column>>
 
-/** Bytes of a block in a buffer of their own, which may be transferred. Precondition: all columns have as many rows. */
-export function nativeBlock(columns: Columns, rows: number): Uint8Array<ArrayBuffer> {
+/** Memory for blocks: of somebody else as long as there is room, then of their own. */
+export class Room {
+  readonly #lent: SharedArrayBuffer | undefined
+  #used = 0
+
+  constructor(lent?: SharedArrayBuffer) {
+    this.#lent = lent
+  }
+
+  /** Memory of this size, with anything in it. */
+  take(size: number): Uint8Array {
+    const at = this.#used
+    if (this.#lent === undefined || at + size > this.#lent.byteLength) {
+      return new Uint8Array(Buffer.allocUnsafeSlow(size).buffer)
+    }
+    this.#used += size
+    return new Uint8Array(this.#lent, at, size)
+  }
+}
+
+/** Bytes of a block, in memory of their own or in `room`. Precondition: all columns have as many rows. */
+export function nativeBlock(columns: Columns, rows: number, room = new Room()): Uint8Array {
   const named = Object.entries(columns)
   let size = varintBytes(named.length) + varintBytes(rows)
   for (const [name, column] of named) {
@@ -13,8 +33,7 @@ export function nativeBlock(columns: Columns, rows: number): Uint8Array<ArrayBuf
     // Names and types are short and ASCII.
     size += 2 + name.length + column.type.length + column.byteLength()
   }
-  // Every byte is written: memory that is not cleared first is good enough.
-  const block = new Uint8Array(Buffer.allocUnsafeSlow(size).buffer)
+  const block = room.take(size)
   let at = writeVarint(block, writeVarint(block, 0, named.length), rows)
   for (const [name, column] of named) {
     at = column.write(block, writeWord(block, writeWord(block, at, name), column.type))
