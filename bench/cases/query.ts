@@ -161,22 +161,39 @@ async function underLoad(
 }
 
 const HEADER = [
-  ...['question', 'aim, ms', 'cold, ms', 'p50', 'p95', 'p99', 'p95 under load'],
-  ...['statements', 'rows', 'MiB', 'CPU, ms', 'raw: ms', 'rows', 'bytes, times', 'CPU, times', 'equal'],
+  ...['question', 'aim, ms', 'cold, ms', 'p50', 'p95', 'p99', 'anew: p50', 'p95', 'p95 under load'],
+  ...[
+    'statements',
+    'rows',
+    'MiB',
+    'CPU, ms',
+    'anew: CPU, ms',
+    'raw: ms',
+    'rows',
+    'bytes, times',
+    'CPU, times',
+    'equal',
+  ],
 ]
 
-function lineOf({ question, coldMs, warmMs, cost, raw, equal }: Measured, loaded: readonly number[] = []): string[] {
+function lineOf(
+  { question, coldMs, warmMs, cost, anew, raw, equal }: Measured,
+  loaded: readonly number[] = [],
+): string[] {
   const ms = (values: readonly number[], p: number): string =>
     values.length === 0 ? '' : percentile(values, p).toFixed(0)
   const times = (a: number, b: number): string => (b === 0 ? '' : (a / b).toFixed(1))
   return [
     ...[question.name, String(question.aimMs ?? ''), coldMs.toFixed(0), ms(warmMs, 50), ms(warmMs, 95), ms(warmMs, 99)],
     ...[
+      ms(anew.warmMs, 50),
+      ms(anew.warmMs, 95),
       ms(loaded, 95),
       cost.statements.toFixed(0),
       cost.rows.toFixed(0),
       (cost.bytes / MiB).toFixed(1),
       cost.cpuMs.toFixed(1),
+      anew.cost.cpuMs.toFixed(1),
     ],
     ...(raw === null
       ? ['', '', '', '']

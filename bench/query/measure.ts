@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import type { Store } from '#store/client.ts'
 import type { Parts } from './machine.ts'
-import { bodyOf, type Question } from './questions.ts'
+import { askedAnew, bodyOf, type Question } from './questions.ts'
 
 /** An organization's days are read within minutes. */
 const KEPT_TRIES = 300
@@ -23,6 +23,8 @@ export interface Measured {
   readonly coldMs: number
   readonly warmMs: readonly number[]
   readonly cost: Cost
+  /** Of the same question about something else each time: another page, another window, another user. */
+  readonly anew: { readonly warmMs: readonly number[]; readonly cost: Cost }
   /** The same from rows; null when it was not asked, or no answer came within the limits. */
   readonly raw: (Cost & { readonly ms: number }) | null
   readonly equal: boolean | null
@@ -114,11 +116,15 @@ export async function measure(
   await store.command('SYSTEM DROP UNCOMPRESSED CACHE')
   const cold = await ask(bench, parts.queryUrl, question)
   await untilKept(bench, question)
-  const since = await spent(store)
-  const warmMs: number[] = []
-  for (let round = 0; round < rounds; round++) warmMs.push((await ask(bench, parts.queryUrl, question)).ms)
-  const cost = per(await costSince(store, since), rounds)
-  if (!recount) return { question, coldMs: cold.ms, warmMs, cost, raw: null, equal: null }
+  const timed = async (of: (round: number) => Question): Promise<{ warmMs: number[]; cost: Cost }> => {
+    const since = await spent(store)
+    const warmMs: number[] = []
+    for (let round = 0; round < rounds; round++) warmMs.push((await ask(bench, parts.queryUrl, of(round))).ms)
+    return { warmMs, cost: per(await costSince(store, since), rounds) }
+  }
+  const again = await timed(() => question)
+  const told = { question, coldMs: cold.ms, ...again, anew: await timed(round => askedAnew(question, round)) }
+  if (!recount) return { ...told, raw: null, equal: null }
   // A fixed end, so that both answers speak of one window whenever they are asked; ragged on purpose.
   const to = question.range === undefined ? undefined : endMs - 5_003_000
   const ours = await ask(bench, parts.queryUrl, question, to)
@@ -127,9 +133,9 @@ export async function measure(
     const raw = await ask(bench, parts.recountUrl, question, to)
     const rawCost = await costSince(store, rawSince)
     const equal = question.moving ? null : isDeepStrictEqual(ours.body, raw.body)
-    return { question, coldMs: cold.ms, warmMs, cost, raw: { ...rawCost, ms: raw.ms }, equal }
+    return { ...told, raw: { ...rawCost, ms: raw.ms }, equal }
   } catch {
-    return { question, coldMs: cold.ms, warmMs, cost, raw: null, equal: null }
+    return { ...told, raw: null, equal: null }
   }
 }
 

@@ -11,6 +11,10 @@ export interface Question {
   readonly aimMs?: number
   /** Its window; left out: the question has none. */
   readonly range?: Range
+  /** How much earlier than the window of others its own begins. */
+  readonly earlierMs?: number
+  /** What others ask for by the same question, where that is no page or window. */
+  readonly others?: readonly Question['body'][]
   /** Asks for texts, which only some stores have. */
   readonly texts?: true
   /** Says how much rows there are as of now, so that a second answer may differ: compared by status only. */
@@ -27,22 +31,34 @@ export interface Found {
   /** Of some 200 events. */
   readonly long: string
   readonly user: string
+  /** The same of others, for questions that nobody asked before. */
+  readonly others: Readonly<Record<'events' | 'longs' | 'users', readonly string[]>>
 }
+
+/** Others of each that are found. */
+const OTHERS = 40
 
 /** Finds it in a store. */
 export async function findSubjects(store: Store, organization: string): Promise<Found> {
-  const [long] = await store.read<{ conversation_id: string }>(
+  const [long, ...longs] = await store.read<{ conversation_id: string }>(
     `SELECT conversation_id FROM events WHERE organization = {organization:UUID}
-     GROUP BY conversation_id ORDER BY abs(sum(sign) - 200) LIMIT 1`,
+     GROUP BY conversation_id ORDER BY abs(sum(sign) - 200) LIMIT ${OTHERS + 1}`,
     { parameters: { organization } },
   )
-  const [event] = await store.read<{ event_id: string; user_id: string }>(
+  const [event, ...events] = await store.read<{ event_id: string; user_id: string }>(
     `SELECT event_id, user_id FROM events WHERE organization = {organization:UUID} AND user_id != ''
-     AND ts > (SELECT max(ts) FROM events WHERE organization = {organization:UUID}) - INTERVAL 40 DAY LIMIT 1`,
+     AND ts > (SELECT max(ts) FROM events WHERE organization = {organization:UUID}) - INTERVAL 40 DAY LIMIT 1 BY user_id LIMIT ${OTHERS + 1}`,
     { parameters: { organization } },
   )
   if (long === undefined || event === undefined) throw new Error('the store has no events of the organization')
-  return { event: event.event_id, user: event.user_id, long: long.conversation_id }
+  return {
+    ...{ event: event.event_id, user: event.user_id, long: long.conversation_id },
+    others: {
+      events: events.map(other => other.event_id),
+      longs: longs.map(other => other.conversation_id),
+      users: events.map(other => other.user_id),
+    },
+  }
 }
 
 const over = (
@@ -94,6 +110,9 @@ export function questionsOf(found: Found): Question[] {
   const captured = { metadata_filters: [{ key: 'region', value: 'eu' }] }
   const both = { metadata_filters: [...filter.metadata_filters, ...captured.metadata_filters] }
   const filtered = { '1w': 500, '1m': 500 }
+  const ofOthers = <K extends string>(key: K, others: readonly string[]) => others.map(other => ({ [key]: other }))
+  const events = ofOthers('event_id', found.others.events)
+  const conversations = ofOthers('conversation_id', found.others.longs)
   const grouped = { group_by: { source: 'conversation_metadata', key: 'campaign' } }
   return [
     ...over(WINDOWS, { name: 'user stories', path: `${API}/user-stories`, body: {} }, AIMS),
@@ -109,6 +128,7 @@ export function questionsOf(found: Found): Question[] {
       path: `${API}/user-stories`,
       range: 'all',
       body: { search_field: 'user_id', search_value: found.user },
+      others: ofOthers('search_value', found.others.users),
     },
     ...over(WINDOWS, { name: 'command center', path: `${API}/command-center-summary`, body: {} }, AIMS),
     ...over(
@@ -136,16 +156,42 @@ export function questionsOf(found: Found): Question[] {
     ),
     ...over(['1m'], { name: 'raw logs, one filter', path: `${API}/raw-logs`, body: filter }, { '1m': 500 }),
     ...over(['1m', 'all'], { name: 'count of raw logs', path: `${API}/raw-logs/count`, body: {} }),
-    { name: 'an event by its id', path: `${API}/raw-logs`, range: 'all', body: { event_id: found.event }, aimMs: 50 },
-    { name: 'texts of an event', path: `${API}/event-io`, body: { event_id: found.event }, aimMs: 50, texts: true },
+    {
+      name: 'an event by its id',
+      path: `${API}/raw-logs`,
+      range: 'all',
+      body: { event_id: found.event },
+      others: events,
+      aimMs: 50,
+    },
+    {
+      name: 'texts of an event',
+      path: `${API}/event-io`,
+      body: { event_id: found.event },
+      others: events,
+      aimMs: 50,
+      texts: true,
+    },
     {
       name: 'a conversation of 200 messages',
       path: `${API}/conversation-messages`,
       body: { conversation_id: found.long },
+      others: conversations,
       aimMs: 60,
     },
-    { name: 'spans of a conversation', path: `${API}/conversation-spans`, body: { conversation_id: found.long } },
-    { name: 'a conversation', path: `${API}/conversation-detail`, body: { conversation_id: found.long }, aimMs: 50 },
+    {
+      name: 'spans of a conversation',
+      path: `${API}/conversation-spans`,
+      body: { conversation_id: found.long },
+      others: conversations,
+    },
+    {
+      name: 'a conversation',
+      path: `${API}/conversation-detail`,
+      body: { conversation_id: found.long },
+      others: conversations,
+      aimMs: 50,
+    },
     ...over(['1w'], { name: 'distribution of metadata', path: `${API}/metadata-distribution`, body: {} }),
     ...over(['1m'], {
       name: 'a chart',
@@ -159,12 +205,26 @@ export function questionsOf(found: Found): Question[] {
   ]
 }
 
+const PAGED: ReadonlySet<string> = new Set(
+  ['user-stories', 'command-center-summary', 'raw-logs', 'errors'].map(name => `${API}/${name}`),
+)
+/** Windows begin in other minutes. */
+const EARLIER_MS = 61_000
+
+/** The same question as nobody asked it before: about something else, or of the next page and a window that begins earlier. */
+export function askedAnew(question: Question, nth: number): Question {
+  const { body, others, path, earlierMs = 0 } = question
+  if (others !== undefined) return { ...question, body: { ...body, ...others[nth % others.length] } }
+  const page = PAGED.has(path) ? { page: nth + 2 } : {}
+  return { ...question, body: { ...body, ...page }, earlierMs: earlierMs + (nth + 1) * EARLIER_MS }
+}
+
 /** The body of a request; `to` undefined asks for a window that does not end, as pages do. */
-export function bodyOf({ path, body, range }: Question, endMs: number, to?: number): object {
+export function bodyOf({ path, body, range, earlierMs = 0 }: Question, endMs: number, to?: number): object {
   const window = {
     ...(range === undefined || range === 'all'
       ? { time_range: 'all' }
-      : { from: new Date(endMs - DAYS[range] * DAY_MS).toISOString() }),
+      : { from: new Date(endMs - DAYS[range] * DAY_MS - earlierMs).toISOString() }),
     ...(to === undefined ? {} : { to: new Date(to).toISOString() }),
   }
   if (range === undefined) return { ...body }
