@@ -233,13 +233,16 @@ export interface NodeOptions {
   readonly aggregated?: boolean
 }
 
+/** As by default. */
+const ORGANIZATION_QUERIES = 8
+
 /** Readers of a store for tests: no limit is met unless a question hangs. */
 export const readersOver = (store: Store, { maxSeconds = 600, metrics = createMetrics('query') } = {}): OpenReader =>
   createReaders({
     storeOf: () => store,
     limits: {
       ...{ maxSeconds, maxMemoryMb: 1024, maxRows: 0 },
-      ...{ organizationQueries: 8, organizationRows: 0, organizationSeconds: 0 },
+      ...{ organizationQueries: ORGANIZATION_QUERIES, organizationRows: 0, organizationSeconds: 0 },
     },
     ...{ metrics, log: silentLog },
   })
@@ -271,7 +274,7 @@ export async function startNode(t: Teardown, options: NodeOptions = {}): Promise
     }),
     openReader,
     kept,
-    prefetch: createPrefetch(metrics),
+    prefetch: createPrefetch(metrics, ORGANIZATION_QUERIES - 1),
     control: { records: buckets.control, view },
     signIn: createSignIn({
       control: { records: buckets.control, view },

@@ -80,7 +80,7 @@ await runPart('query', async ({ env, log, metrics, fail }) => {
     authenticator: createAuthenticator(view, { onKey: createKeyUse({ records: control, view, log }) }),
     openReader,
     kept,
-    prefetch: createPrefetch(metrics),
+    prefetch: createPrefetch(metrics, settings.organizationQueries - 1),
     control: { records: control, view },
     signIn,
     audit,

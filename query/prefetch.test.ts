@@ -1,8 +1,9 @@
 // Requests that are asked again: which of their reads begin with them, and that answers tell what was stored meanwhile.
+import { setImmediate } from 'node:timers/promises'
 import t from 'tap'
 import { createMetrics } from '#runtime/metrics.ts'
 import { id, insertEvents, insertMove, insertSessions, storedEvent, storedSession } from './fixture.ts'
-import { CHAT, startDataNode, TRACE } from './fixture-data.ts'
+import { CHAT, startDataNode } from './fixture-data.ts'
 import { createPrefetch } from './prefetch.ts'
 import type { Reader } from './reader.ts'
 
@@ -13,6 +14,8 @@ const node = await startDataNode(t, {
     ...reader,
     read: async (...asked) => {
       steps.push('asked')
+      // What is about to be asked is asked before any answer: the rows of a test may be remembered.
+      await setImmediate()
       const rows = await reader.read(...asked)
       steps.push('answered')
       return rows as never
@@ -27,12 +30,14 @@ const rounds = (): [number, number] => [steps.indexOf('answered'), steps.filter(
 const REQUESTS = [
   ['raw-logs', { time_range: 'all', page_size: 7 }],
   ['errors', { time_range: 'all' }],
-  ['conversation-detail', { conversation_id: TRACE }],
+  ['user-stories', { time_range: 'all' }],
   ['raw-logs', { event_id: id(30) }],
 ] as const
 
 t.test('what two answers in a row read begins with the third request; the answer is the same', async t => {
   for (const [path, body] of REQUESTS) {
+    // Days are there from now on.
+    await post('command-center-summary', { time_range: '1m' })
     const first = await post(path, body)
     t.equal(first.status, 200, path)
     steps = []
@@ -119,7 +124,7 @@ function fakeReader(answer: (sql: string) => Promise<unknown[]>): { reader: Read
 
 t.test('what an answer did not ask for again is not begun again, and its failure is nobody’s', async t => {
   const metrics = createMetrics('query')
-  const prefetch = createPrefetch(metrics)
+  const prefetch = createPrefetch(metrics, 7)
   const { reader, asked } = fakeReader(sql =>
     sql === 'bad' ? Promise.reject(new Error('bad')) : Promise.resolve([sql]),
   )
@@ -145,7 +150,7 @@ t.test('what an answer did not ask for again is not begun again, and its failure
 })
 
 t.test('reads whose order matters are begun when they are asked for', async t => {
-  const prefetch = createPrefetch(createMetrics('query'))
+  const prefetch = createPrefetch(createMetrics('query'), 7)
   const { reader, asked } = fakeReader(() => Promise.resolve([]))
   for (let i = 0; i < 3; i++) {
     const { reader: reads, answered } = prefetch.begin('request', reader)
@@ -153,5 +158,17 @@ t.test('reads whose order matters are begun when they are asked for', async t =>
     await reads.bounded().read('day_versions', 'versions')
     t.strictSame(asked.splice(0), ['versions'])
     answered()
+  }
+})
+
+t.test('as many reads begin at once as may, those that were asked for last', async t => {
+  const prefetch = createPrefetch(createMetrics('query'), 2)
+  const { reader, asked } = fakeReader(() => Promise.resolve([]))
+  for (const begun of [[], [], ['two', 'three']]) {
+    const { reader: reads, answered } = prefetch.begin('request', reader)
+    t.strictSame(asked.splice(0), begun)
+    for (const one of ['one', 'two', 'three']) await reads.read('events', one)
+    answered()
+    asked.length = 0
   }
 })

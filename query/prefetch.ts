@@ -22,6 +22,7 @@ const EXCHANGEABLE: ReadonlySet<Question> = new Set<Question>([
   ...([
     'conversation_oldest',
     'conversation_spans',
+    'conversation_whole',
     'costs',
     'event_by_id',
     'events',
@@ -56,8 +57,11 @@ export interface Prefetch {
   begin(request: string, reader: Reader): Prefetched
 }
 
-/** Remembers nothing yet. */
-export function createPrefetch(metrics: Metrics): Prefetch {
+/**
+ * Remembers nothing yet. At most `atOnce` reads of a request begin with it, those that it asked for last: what waits longest. It should be
+ * fewer than an organization may run at once, or what a request asks for first would wait for its turn.
+ */
+export function createPrefetch(metrics: Metrics, atOnce: number): Prefetch {
   const begun = metrics.counter('query_prefetched_total', 'reads that began with their request, by outcome', [
     'outcome',
   ])
@@ -66,7 +70,7 @@ export function createPrefetch(metrics: Metrics): Prefetch {
     begin(request, reader) {
       if (request.length > REQUEST_MAX) return { reader, answered: () => undefined }
       const before: Answered = remembered.get(request) ?? new Map()
-      const early = beginAll(before, reader)
+      const early = beginAll(before, reader, atOnce)
       const made = new Map<string, Read>()
       return {
         reader: watch(reader, made, text => {
@@ -86,10 +90,10 @@ export function createPrefetch(metrics: Metrics): Prefetch {
 
 type Rows = Promise<unknown[]>
 
-function beginAll(before: Answered, reader: Reader): Map<string, Rows> {
+function beginAll(before: Answered, reader: Reader, atOnce: number): Map<string, Rows> {
   const early = new Map<string, Rows>()
-  for (const [text, { read, again }] of before) {
-    if (!again) continue
+  const asked = [...before].filter(([, { again }]) => again)
+  for (const [text, { read }] of asked.slice(Math.max(asked.length - atOnce, 0))) {
     const rows = reader.read<unknown>(read.question, read.sql, read.parameters, read.settings)
     // Whoever asks for it hears of its failure; where nobody does there is nobody to tell.
     rows.catch(() => undefined)

@@ -52,7 +52,8 @@ function keptBoundsOf(memory: OrganizationDays, asked: readonly string[]): Count
       for (let at = (firsts[i] as number) - ((firsts[i] as number) % HOUR_S); at <= last; at += HOUR_S) hours.add(at)
     }
   }
-  return { bounds: { hours: [...hours], conversations: standing }, events }
+  // In one order, whichever day was read last: pages that are asked for again make the very same reads.
+  return { bounds: { hours: [...hours].sort((a, b) => a - b), conversations: standing }, events }
 }
 
 /** The hours from a conversation's first event to its last as memory has them, for whoever asks the store meanwhile; null: no idea. */

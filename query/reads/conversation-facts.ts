@@ -29,7 +29,7 @@ export interface ConversationFacts {
 /** What a bounded read of conversations binds. */
 export interface ConversationBounds {
   readonly conversations: readonly string[]
-  /** Where their rows stand: seconds at which those hours begin. Of conversations that are far apart they are few of those between. */
+  /** Where their rows stand: seconds at which those hours begin, in order. Of conversations that are far apart they are few of those between. */
   readonly hours: readonly number[]
 }
 
@@ -40,8 +40,8 @@ export const OF_CONVERSATIONS = `${OURS}
 const HOURS = 'range(intDiv(toUnixTimestamp(first_of), 3600), intDiv(toUnixTimestamp(last_of), 3600) + 1)'
 
 export const BOUNDS_SQL = `
-  SELECT groupArray(conversation_id) AS conversations,
-    groupUniqArrayArray(arrayMap(hour -> toUInt32(hour * 3600), ${HOURS})) AS hours
+  SELECT arraySort(groupArray(conversation_id)) AS conversations,
+    arraySort(groupUniqArrayArray(arrayMap(hour -> toUInt32(hour * 3600), ${HOURS}))) AS hours
   FROM (
     SELECT conversation_id, min(ts) AS first_of, max(ts) AS last_of
     FROM events

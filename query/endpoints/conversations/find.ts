@@ -1,4 +1,5 @@
 // One conversation by id: what was captured of it, where its events stand, and the oldest of them.
+import { isDeepStrictEqual } from 'node:util'
 import { ParleyError } from '#proto/errors.ts'
 import { guessBounds } from '../../days/bounds.ts'
 import type { Call } from '../../endpoint.ts'
@@ -48,12 +49,6 @@ export async function findEvents(
   // Whoever needs it hears of its failure.
   guessed?.catch(() => undefined)
   const found = await findConversation(reader, conversation)
-  const isRight = guess !== null && found.bounds !== null && isAlike(guess.hours, found.bounds.hours)
+  const isRight = guess !== null && found.bounds !== null && isDeepStrictEqual(guess.hours, found.bounds.hours)
   return { conversation: found, oldest: isRight && guessed ? guessed : readOldest(reader, found.bounds, limit) }
-}
-
-/** Whether two lists without repeats hold the same. */
-function isAlike(some: readonly number[], others: readonly number[]): boolean {
-  const all = new Set(some)
-  return others.length === all.size && others.every(one => all.has(one))
 }
