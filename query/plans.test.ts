@@ -197,7 +197,7 @@ t.test('what lies between two instants is read from the granules of their hours'
     t.ok(Number(read) <= most && Number(all) >= 96, `${name}: ${read} of ${all} granules\n${text}`)
   }
   await f('two hours of some conversations', FACTS_SQL, 2)
-  await f('two hours of logs', pageSql(NOTHING, false, PAGE), 2)
+  await f('two hours of logs', pageSql(NOTHING, PAGE), 2)
   await f('half a day of sums', raggedOf(windowGroups({ day: 'toDate(ts)' }, [EVENTS], NOTHING)), 8)
 })
 

@@ -24,13 +24,16 @@ const FOLDED_ALONE = 20_000
 const untilOf = (slice: Slice): string =>
   slice.after ? "least({after_at:DateTime64(9, 'UTC')}, {to:DateTime64(9, 'UTC')})" : "{to:DateTime64(9, 'UTC')}"
 
-/** The page as far back as `lower`; conditions on the key come before the fold of corrections, all others after it. */
-export const pageSql = (conditions: Conditions, ofConversation: boolean, slice: Slice): string => `
+/**
+ * The page as far back as `lower`; conditions on the key, which `within` may add to, come before the fold of corrections, all others
+ * after it.
+ */
+export const pageSql = (conditions: Conditions, slice: Slice, within: readonly string[] = []): string => `
   SELECT event_id, conversation_id, ts
   FROM events FINAL
   PREWHERE ${OURS}
     AND ts >= {lower:DateTime64(9, 'UTC')} AND ts < {to:DateTime64(9, 'UTC')}
-    AND ${hoursBetween("{lower:DateTime64(9, 'UTC')}", untilOf(slice))}${slice.after ? " AND ts <= {after_at:DateTime64(9, 'UTC')}" : ''}${ofConversation ? ' AND conversation_id = {conversation:UUID}' : ''}
+    AND ${hoursBetween("{lower:DateTime64(9, 'UTC')}", untilOf(slice))}${slice.after ? " AND ts <= {after_at:DateTime64(9, 'UTC')}" : ''}${andAll(within)}
   WHERE (${afterCursor(slice, 'ts', 'toString(event_id)')})${andAll(conditions.sql)}${sliceSql('ts', 'toString(event_id)')}`
 
 /** Where a conversation begins, from the aggregate by conversation; null when it has no events. */
@@ -57,7 +60,7 @@ export interface AskedKeys {
 export async function readLogKeys(reader: Reader, options: AskedKeys): Promise<EventKey[]> {
   const { window, conditions, conversation, slice } = options
   const filtered = conditions.sql.length > 0
-  const sql = pageSql(conditions, conversation !== undefined, slice)
+  const sql = pageSql(conditions, slice, conversation === undefined ? [] : ['conversation_id = {conversation:UUID}'])
   const { from, to } = window.parameters
   const page = (lower: string, events = Number.POSITIVE_INFINITY): Promise<EventKey[]> =>
     reader.read<EventKey>(

@@ -198,6 +198,9 @@ const namedSql = (own: string): string => `
   WHERE ${OURS} AND ts >= {from:DateTime64(9, 'UTC')} AND ts <= {until:DateTime64(9, 'UTC')} AND (${own})
   LIMIT {most:UInt32}`
 
+/** Events by their keys, in the hours of their instants. */
+const KNOWN = [`ts IN {found_at:Array(DateTime64(9, 'UTC'))}`, 'event_id IN {known:Array(UUID)}']
+
 /** The page since `lower`, when the texts that hold the search are known. */
 async function readWith(
   reader: Reader,
@@ -215,20 +218,22 @@ async function readWith(
     ...own.parameters,
     ...{ from: lower, until, most: namedMax },
   })
-  const either =
-    named.length === 0
-      ? inTexts
-      : { sql: [anyOf([...own.sql, ...inTexts.sql])], parameters: { ...own.parameters, ...inTexts.parameters } }
+  const either = {
+    sql: [anyOf([...own.sql, ...inTexts.sql])],
+    parameters: { ...own.parameters, ...inTexts.parameters },
+  }
   if (named.length < namedMax) {
+    const known = [...events, ...named]
     // Their times narrow the rows to the hours where they stand.
-    const times = [...new Set([...events, ...named].map(({ ts }) => sqlTime(ts)))].sort()
+    const times = [...new Set(known.map(({ ts }) => sqlTime(ts)))].sort()
     const [first] = times
     if (first === undefined) return []
-    const at = { sql: [`ts IN {found_at:Array(DateTime64(9, 'UTC'))}`], parameters: { found_at: times } }
-    const all = allOf(either, at, conditions)
-    return reader.read<EventKey>('search_keys', pageSql(all, false, slice), {
+    // A row that says so and was reversed does not count: what stands is asked again.
+    const all = named.length === 0 ? conditions : allOf(either, conditions)
+    return reader.read<EventKey>('search_keys', pageSql(all, slice, KNOWN), {
       ...all.parameters,
       ...sliceParameters(slice),
+      ...{ found_at: times, known: known.map(({ event_id }) => event_id) },
       ...{ lower: first > lower ? first : lower, to },
     })
   }
@@ -268,7 +273,7 @@ function readBehind(
     lower: from,
     to,
   }
-  return reader.read<EventKey>('search_keys', pageSql(all, false, slice), parameters, BY_INDEX)
+  return reader.read<EventKey>('search_keys', pageSql(all, slice), parameters, BY_INDEX)
 }
 
 function ownOrPreview(search: Search, days: readonly string[]): Conditions {
