@@ -6,6 +6,7 @@ import { eventValuesKind, valuesKind } from './columns.ts'
 import type { Kind, OrganizationDays, ValuesKind } from './organization.ts'
 import { numbersOf } from './rows.ts'
 import { remembered } from './said.ts'
+import { knownSaidEdges } from './said-edges.ts'
 import { raggedValuesSql } from './said-sql.ts'
 
 /** Whether a conversation, by number, meets a condition. */
@@ -55,12 +56,14 @@ export function withMetadata(filters: readonly KeyFilter[]): KeptFilter | null {
       const isWhole = (day: string): boolean => (day > from_day || window.fromMs === 0) && day < to_day
       const edges = await readEdges(reader, window, filters)
       return memory => {
-        const atEdges = edges === undefined ? [] : [...numbersOf(memory.ids, edges.ids)]
+        const atEdges = edges.map(edge => ({ ...edge, conversations: numbersOf(memory.ids, edge.ids) }))
         const each = filters.map((filter, place): Meets => {
           const marks = markSaying(memory, filters, place, isWhole)
-          atEdges.forEach((conversation, i) => {
-            if (conversation < marks.length && edges?.met[i]?.[place] === MET) marks[conversation] = 1
-          })
+          for (const { conversations, met } of atEdges) {
+            conversations.forEach((conversation, i) => {
+              if (conversation < marks.length && met[i]?.[place] === MET) marks[conversation] = 1
+            })
+          }
           const captured = capturedOneOf(memory, filter)
           return conversation => marks[conversation] === 1 || captured(conversation)
         })
@@ -121,11 +124,14 @@ async function readEdges(
   reader: Reader,
   window: Window,
   filters: readonly KeyFilter[],
-): Promise<RaggedValues | undefined> {
-  if (window.fromMs === 0 && !Number.isFinite(window.toMs)) return undefined
+): Promise<readonly RaggedValues[]> {
+  if (window.fromMs === 0 && !Number.isFinite(window.toMs)) return []
+  const known = await knownSaidEdges(reader, filters, window)
+  if (known !== undefined) {
+    return known.map(({ ids, texts, said }) => ({ ids, met: said.map(place => texts[place - 1] as string) }))
+  }
   const parameters = { ...window.parameters, ...boundTo(filters) }
-  const [found] = await reader.read<RaggedValues>('ragged_values', raggedValuesSql(filters), parameters)
-  return found
+  return reader.read<RaggedValues>('ragged_values', raggedValuesSql(filters), parameters)
 }
 
 /** Conversations with events on some days that meet the filter at a place. */

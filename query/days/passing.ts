@@ -1,12 +1,11 @@
 // Metadata filters -> what kept days say of the events of windows, and which of them pass: whole days from memory, edges from the store.
-import { boundTo, type KeyFilter } from '../filters.ts'
+import type { KeyFilter } from '../filters.ts'
 import type { Reader } from '../reader.ts'
 import type { Days } from './figures.ts'
 import { keptSays, kindsOf, type Passes, passesOf, toldSays } from './filter.ts'
 import type { OrganizationDays, Refresh } from './organization.ts'
-import { type Said, type SaidRow, saidOf } from './said.ts'
-import { raggedSaidSql } from './said-sql.ts'
-import { BEFORE } from './sql.ts'
+import { type Said, saidOf } from './said.ts'
+import { isCurrent, readSaidEdges } from './said-edges.ts'
 import { createUsers } from './users.ts'
 
 /** What windows hold of a day. */
@@ -26,21 +25,20 @@ export async function readPassing(
 ): Promise<PassingDay[] | null> {
   const { events } = kindsOf(filters) as NonNullable<ReturnType<typeof kindsOf>>
   const isWhole = (day: string): boolean => day > days.first && day < days.last && day !== days.split
-  const isCurrent = (day: string): boolean => days.split === undefined || day > days.split
+  const isAfterSplit = (day: string): boolean => days.split === undefined || day > days.split
   // The edges first, as with all figures.
-  const sql = raggedSaidSql(filters, { split: days.split !== undefined })
-  const edges = await reader.read<SaidRow>('ragged_said', sql, { ...days.parameters, ...boundTo(filters) })
+  const edges = await readSaidEdges(reader, filters, days)
   if ((await memory.refresh(reader, asked)) !== 'done') return null
   const texts = createUsers()
   const atEdges = edges.map(row => ({
-    ...{ day: row.key.slice(0, 10), current: !row.key.endsWith(BEFORE) },
+    ...{ day: row.key.slice(0, 10), current: isCurrent(row) },
     said: saidOf(memory.ids, texts, row),
   }))
   const whole = [...memory.saidOf(events).days].filter(([day]) => isWhole(day))
   const kept = passesOf(memory, filters, place => keptSays(memory, filters, place))
   const told = passesOf(memory, filters, place => toldSays(place, texts.nameOf, texts.size()))
   return [
-    ...whole.map(([day, said]) => ({ day, current: isCurrent(day), said, passes: kept })),
+    ...whole.map(([day, said]) => ({ day, current: isAfterSplit(day), said, passes: kept })),
     ...atEdges.map(edge => ({ ...edge, passes: told })),
   ]
 }

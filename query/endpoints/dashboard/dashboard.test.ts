@@ -93,6 +93,27 @@ t.test('the command center is its four parts', async t => {
   t.match(await post('errors/export', nowhere), wrong, 'no file is begun')
 })
 
+t.test('under filters, too, and its parts read the edges of their windows once', async t => {
+  const edges = async (): Promise<number> => {
+    const text = await node.metrics.registry.getSingleMetricAsString('parley_query_store_seconds')
+    return Number(/^parley_query_store_seconds_count\{.*question="ragged_said"\} (\d+)/m.exec(text)?.[1] ?? 0)
+  }
+  const plan = { key: 'plan', value: 'pro' }
+  for (const metadata_filters of [[plan], [plan, { key: 'region', value: 'eu' }]]) {
+    for (const window of [{}, { time_range: '1d' }, { from: '2026-06-12T10:00:00Z', to: '2026-06-14T13:00:00Z' }]) {
+      const request = { ...window, metadata_filters }
+      const said = JSON.stringify(request)
+      const before = await edges()
+      const { body } = await post('command-center-summary', request)
+      t.equal(await edges(), before + 1, said)
+      t.strictSame(body.metrics, (await post('dashboard', request)).body, said)
+      const stories = await post('user-stories', { ...request, exclude_io: true, page_size: 20 })
+      t.strictSame(body.user_stories, stories.body, said)
+      t.strictSame(body.tool_stats, (await post('tool-stats', request)).body, said)
+    }
+  }
+})
+
 t.test('metadata is counted by the events that carry it, or whose conversation or user does', async t => {
   const { body } = await post('metadata-distribution')
   const key = (key: string, source: string, events: number, ...values: [string, number][]) => ({
