@@ -16,7 +16,7 @@ import { connectNats, eventually, freshDatabase, startNats, testLimits } from '#
 const ORGANIZATION = '00000000-0000-4000-8000-0000000000a1'
 const settled = async (): Promise<ReadonlyMap<number, number>> => new Map([[0, 1_000]])
 
-/** Stops the engine's work on events at a moment at which projections are to be built: whoever asked for them waits. */
+/** Stops the engine's work on events at a moment at which projections are to be built: whoever asked waits, what was begun is cut short. */
 async function holdBuilding(store: Store): Promise<void> {
   const unfinished = () =>
     store.read<{ command: string }>(

@@ -1,5 +1,5 @@
-// An ALTER that clears what is derived comes in; it is carried out once earlier ALTERs of the table have ended. The engine refuses it
-// while one of those builds the same, and goes on with what a killed caller has asked for.
+// An ALTER that clears or builds what is derived comes in; when it is answered it has been carried out. The engine refuses to clear what an
+// earlier ALTER is still building, gives up to wait for one that is cut short, and goes on with what a killed caller has asked for.
 import { setTimeout as delay } from 'node:timers/promises'
 import { ClickHouseError } from '@clickhouse/client'
 import type { Store } from './client.ts'
@@ -7,7 +7,8 @@ import { inPartition } from './partition.ts'
 
 /** What the engine says of a projection or index that an unfinished mutation affects, and of much else. */
 const BAD_ARGUMENTS = '36'
-/** Between the last look and the statement somebody may have begun another mutation: the analysis builds what merges leave out. */
+/** The rewriting of a part was cut short, because it was merged, dropped or held back meanwhile; the engine does it again. */
+const UNFINISHED = '341'
 const TRIES = 5
 const FIRST_PAUSE_MS = 50
 /** Building a month takes minutes to hours. */
@@ -21,26 +22,39 @@ export interface Clearing {
   readonly indexes?: readonly string[]
 }
 
-/**
- * Clears projections and indexes of a partition, by one ALTER, and waits for it. Safe to repeat, also after a call that was killed.
- * `tell` hears what is waited for. @throws when the store does not answer, or knows no such thing.
- */
-export async function clearDerived(
+/** Clears projections and indexes of a partition, by one ALTER, as `alterDerived` does. */
+export function clearDerived(
   store: Store,
   { table, partitionId, projections = [], indexes = [] }: Clearing,
-  tell: (line: string) => void = () => {},
+  tell?: (line: string) => void,
 ): Promise<void> {
   const where = inPartition(partitionId)
   const cleared = [...projections.map(name => `PROJECTION ${name}`), ...indexes.map(name => `INDEX ${name}`)]
-  const sql = `ALTER TABLE ${table} ${cleared.map(what => `CLEAR ${what} ${where}`).join(', ')}`
+  return alterDerived(store, table, cleared.map(what => `CLEAR ${what} ${where}`).join(', '), tell)
+}
+
+/**
+ * Clears or builds what is derived, after what else is under way at the table where that stands in the way, and waits for it. Precondition:
+ * asking twice does what asking once does. `tell` hears what is waited for.
+ * @throws when the store does not answer, knows no such thing, or cuts it short again and again.
+ */
+export async function alterDerived(
+  store: Store,
+  table: string,
+  commands: string,
+  tell: (line: string) => void = () => {},
+): Promise<void> {
   for (let attempt = 1; ; attempt++) {
-    await mutationsEnd(store, table, tell)
     try {
-      await store.command(sql, { settings: { mutations_sync: '2', max_execution_time: 0 } })
+      await store.command(`ALTER TABLE ${table} ${commands}`, {
+        settings: { mutations_sync: '2', max_execution_time: 0 },
+      })
       return
     } catch (error) {
-      if (!(error instanceof ClickHouseError) || error.code !== BAD_ARGUMENTS || attempt === TRIES) throw error
+      const passes = error instanceof ClickHouseError && (error.code === BAD_ARGUMENTS || error.code === UNFINISHED)
+      if (!passes || attempt === TRIES) throw error
     }
+    await mutationsEnd(store, table, tell)
   }
 }
 

@@ -60,9 +60,13 @@ export async function strandedParts(store: Store, waitsS = WAITS_S): Promise<Str
  * written. Safe to repeat. @throws when the store does not answer.
  */
 export async function buildProjections(store: Store, table: string, partitionId?: string): Promise<void> {
-  const where = partitionId === undefined ? '' : ` ${inPartition(partitionId)}`
-  const built = (await projectionsOf(store, table)).map(({ name }) => `MATERIALIZE PROJECTION ${name}${where}`)
-  await store.command(`ALTER TABLE ${table} ${built.join(', ')}`, {
+  await store.command(`ALTER TABLE ${table} ${await buildingOf(store, table, partitionId)}`, {
     settings: { mutations_sync: '2', max_execution_time: 0 },
   })
+}
+
+/** The commands of an ALTER that builds what parts lack. */
+export async function buildingOf(store: Store, table: string, partitionId?: string): Promise<string> {
+  const where = partitionId === undefined ? '' : ` ${inPartition(partitionId)}`
+  return (await projectionsOf(store, table)).map(({ name }) => `MATERIALIZE PROJECTION ${name}${where}`).join(', ')
 }

@@ -1,7 +1,7 @@
 // Everything that the store derives from its rows -> built again, bucket by bucket: a bucket is one month (and retention class) of one
 // table, a piece one projection or index of it. A piece is cleared and built from the rows of its parts; reads take the rows meanwhile.
 import type { Store } from '#store/client.ts'
-import { clearDerived } from '../mutations.ts'
+import { alterDerived, clearDerived } from '../mutations.ts'
 import { inPartition } from '../partition.ts'
 import { projectionsOf, readingsOf, TABLES } from './projections.ts'
 import { rebuildIn } from './repair.ts'
@@ -83,9 +83,7 @@ export async function rebuildPiece(
   // A piece of an earlier schema is no piece any more.
   if (!(await indexesOf(store, table)).includes(name)) return
   await clearDerived(store, { table, partitionId, indexes: [name] }, tell)
-  await store.command(`ALTER TABLE ${table} MATERIALIZE INDEX ${name} ${inPartition(partitionId)}`, {
-    settings: { mutations_sync: '2', max_execution_time: 0 },
-  })
+  await alterDerived(store, table, `MATERIALIZE INDEX ${name} ${inPartition(partitionId)}`, tell)
 }
 
 /**

@@ -4,8 +4,8 @@
 import { randomUUID } from 'node:crypto'
 import { isUuid } from '#proto/ids.ts'
 import type { Store } from '#store/client.ts'
-import { clearDerived } from '../mutations.ts'
-import { buildProjections } from '../projections.ts'
+import { alterDerived, clearDerived } from '../mutations.ts'
+import { buildingOf } from '../projections.ts'
 import { type PositionDifference, WRITING } from './positions.ts'
 import type { ProjectionDifference } from './projections.ts'
 import { GENTLE } from './scope.ts'
@@ -50,7 +50,7 @@ export async function rebuildIn(
 ): Promise<void> {
   // Materializing skips parts that have one: the old ones have to go first.
   await clearDerived(store, place, tell)
-  await buildProjections(store, place.table, place.partitionId)
+  await alterDerived(store, place.table, await buildingOf(store, place.table, place.partitionId), tell)
 }
 
 /** One writing of a position: what it counts. */
