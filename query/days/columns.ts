@@ -1,6 +1,7 @@
 // What captures and events say of keys by which conversations are grouped or chosen: of each key a column of numbers, by conversation.
 import type { Parameters } from '../reader.ts'
 import { GROUP_KEY, type Grouping } from '../reads/groups.ts'
+import { addCaptures } from './add.ts'
 import type { Ids } from './ids.ts'
 import type { ValuesKind } from './organization.ts'
 import { keepRecent } from './recent.ts'
@@ -107,11 +108,10 @@ function createCaptureColumn(ids: Ids, kind: ValuesKind): CaptureColumn {
   // By version of each day, so that a column is settled anew only when some day of it is another.
   let settledFor = ''
   const shelf: Shelf = {
-    ...{ kind, kept, parameters, question: 'day_values', sql: dayValuesSql(source as Grouping['source']), each: 128 },
-    versionsOf: capturesOf,
-    keep(rows: readonly PairsRow[], { replaced }) {
-      for (const row of rows) kept.set(row.key, pairsOf(ids, texts, row, ` ${replaced}`))
-    },
+    ...{ kind, kept, bases: new Map(), parameters, versionsOf: capturesOf },
+    ...{ question: 'day_values', sql: dayValuesSql(source as Grouping['source']), each: 128 },
+    of: ([row]: readonly PairsRow[], { replaced }) => pairsOf(ids, texts, row as PairsRow, ` ${replaced}`),
+    add: addCaptures,
   }
   return {
     shelf,

@@ -4,8 +4,6 @@ import { randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import type { Test } from 'tap'
 import t from 'tap'
-import type { CommandCenterMetrics } from '#proto/dashboard/metrics.ts'
-import type { ToolStat } from '#proto/dashboard/tools.ts'
 import { Present } from '#proto/rows.ts'
 import { createMetrics } from '#runtime/metrics.ts'
 import { silentLog, walledDatabase } from '#test/rig.ts'
@@ -13,9 +11,6 @@ import type { Call } from '../endpoint.ts'
 import { readMetrics } from '../endpoints/dashboard/metrics.ts'
 import { askedTools } from '../endpoints/tools/filters.ts'
 import { readToolStats } from '../endpoints/tools/stats.ts'
-import { keptFilterOf, storyConditions } from '../endpoints/user-stories/filters.ts'
-import { groupedStories } from '../endpoints/user-stories/grouped.ts'
-import { NOTHING } from '../filters.ts'
 import {
   id,
   insertEvents,
@@ -29,15 +24,9 @@ import {
 } from '../fixture.ts'
 import { remembering } from '../fixture-remembered.ts'
 import type { OpenReader } from '../reader.ts'
-import { type ChosenConversation, chooseConversations, positionOf } from '../reads/conversation-page.ts'
-import { type Histories, readHistories } from '../reads/histories.ts'
-import { userCondition } from '../reads/users.ts'
-import { windowFrom, windowOf } from '../window.ts'
 import { readCaptured } from './captured.ts'
-import { EVERY, ofUser } from './filter.ts'
-import { readKeptHistories } from './histories.ts'
+import { type Answer, answerOf, GROUPED, type Grouped, MONTH } from './fixture-answers.ts'
 import { createKeptDays, KEEP_NOTHING, type KeptDays } from './kept.ts'
-import { type AskedPage, readKeptPage } from './page.ts'
 
 const { store, reader } = remembering(await walledDatabase(t))
 const asked: string[] = []
@@ -67,114 +56,12 @@ const beside = (at: string, nanos: number): string =>
     ? `${at.slice(0, -1)}00000${nanos}Z`
     : `${new Date(Date.parse(at) - 1).toISOString().slice(0, -1)}${1_000_000 + nanos}Z`
 
-interface Answer {
-  readonly metrics: CommandCenterMetrics
-  readonly underFilters: unknown
-  readonly tools: readonly ToolStat[]
-  readonly histories: Histories
-  readonly filtered: Histories | null
-  readonly groups: unknown
-  readonly pages: readonly (readonly ChosenConversation[])[]
-}
-
-const USERS = ['user-0', 'user-1', 'user-3', 'captured-0', 'captured-1', 'late', 'moved', 'older', 'nobody']
-
-async function answer(by: KeptDays, organization: string, body: object, grouped = GROUPED): Promise<Answer> {
-  const reader = openReader(organization, new AbortController().signal)
-  const log = silentLog
-  const call = { reader, kept: by, nowMs: NOW_MS, organization: { id: organization }, log } as Call
-  const metrics = await readMetrics(call, body as never)
-  const underFilters = await Promise.all(
-    FILTERS.map(async metadata_filters => {
-      const request = { ...body, metadata_filters } as never
-      return [await readMetrics(call, request), await readToolStats(call, askedTools(call, request))]
-    }),
-  )
-  const histories = await readKeptHistories(by, reader, { organization, users: USERS })
-  return {
-    metrics,
-    underFilters,
-    tools: await readToolStats(call, askedTools(call, body as never)),
-    histories: histories ?? (await readHistories(reader, USERS, NOTHING)),
-    groups: await groupsOf(call, body, grouped),
-    filtered: body === MONTH ? null : await filteredOf(call),
-    pages: await pagesOf(call, body),
-  }
-}
-
-async function filteredOf({ kept: by, reader, organization: { id: organization } }: Call): Promise<Histories> {
-  const [filter, { sql, parameters }] = FILTERED
-  const found = await readKeptHistories(by, reader, { organization, users: USERS, filter })
-  return found ?? readHistories(reader, USERS, { sql, parameters: { ...parameters, ...windowFrom(0).parameters } })
-}
-
-/** Of events, of captures and of both: what conversations are filtered by. */
-const FILTER = {
-  metadata_filters: [
-    { key: 'team', value: 'blue' },
-    { key: 'team', value: '["red", "blue", "red"]' },
-    { key: 'team', value: 't1' },
-    { key: 'plan', value: 'pro' },
-  ],
-}
-/** Of figures: what events alone say, what captures say, too, an empty value; two keys. */
-const FILTERS = [
-  [{ key: 'plan', value: 'pro' }],
-  FILTER.metadata_filters.slice(0, 3),
-  [{ key: 'team', value: '' }],
-  FILTER.metadata_filters,
-]
-const FILTERED = [keptFilterOf(FILTER as never, ours) ?? EVERY, storyConditions(FILTER as never, ours)] as const
-
-/** Pages of conversations: two one after the other, from the other end, and of what is searched for. */
-async function pagesOf({ kept: by, reader, organization: { id: organization } }: Call, body: object) {
-  const window = windowOf(body as never, NOW_MS)
-  const choose = async (more: Partial<AskedPage>, filter = EVERY, conditions = NOTHING) => {
-    const page: AskedPage = { window, sort: 'newest', slice: { offset: 0, limit: 7 }, ...more }
-    const found = await readKeptPage(by, reader, { organization, filter, ...page })
-    return found ?? chooseConversations(reader, { conditions, ...page })
-  }
-  const first = await choose({})
-  const after = first[3] && positionOf(first[3])
-  const slice = { offset: 1, limit: 5 }
-  return [
-    first,
-    await choose({ slice: { offset: 0, limit: 9, after } }),
-    await choose({ sort: 'oldest', slice: { ...slice, after } }),
-    await choose({ slice }, ofUser('user-3'), userCondition('user-3')),
-    await choose({}, ofUser(''), userCondition('')),
-    await choose({ slice: { offset: 0, limit: 5, after } }, ...FILTERED),
-  ]
-}
-
-/** Pages of groups beside the first, by what they are: each costs the engine up to 0.1 s. */
-type Grouped = readonly ('next' | 'oldest' | 'found' | 'users' | 'filtered')[]
-const GROUPED: Grouped = ['next', 'oldest', 'found', 'users', 'filtered']
-
-/** Two pages by each key, and one group of many; or some of them. */
-async function groupsOf(call: Call, body: object, grouped: Grouped): Promise<unknown[]> {
-  const ask = (source: string, more: object) => {
-    const by = { source, key: 'team' } as never
-    const request = { page: 1, page_size: 2, sort: 'newest', ...body, ...more } as never
-    return groupedStories(call, request, by, storyConditions(request, call.organization.id))
-  }
-  const first = await ask('conversation_metadata', {})
-  const others = {
-    next: () => ask('conversation_metadata', { cursor: first.next_cursor ?? undefined }),
-    oldest: () => ask('conversation_metadata', { sort: 'oldest', page: 2 }),
-    found: () => ask('conversation_metadata', { search_field: 'group_value', search_value: 'blue' }),
-    users: () => ask('user_metadata', { sort: 'oldest' }),
-    filtered: () => ask('conversation_metadata', { metadata_filters: [{ key: 'plan', value: 'pro' }] }),
-  }
-  const answers: unknown[] = [first]
-  for (const page of grouped) answers.push(await others[page]())
-  return answers
-}
+const answer = (by: KeptDays, organization: string, body: object, grouped = GROUPED): Promise<Answer> =>
+  answerOf(openReader, by, { organization, body, grouped })
 
 const ALL = { time_range: 'all' }
 /** Ends on ragged days, and so does the window before it. */
 const ENDING = { time_range: 'all', from: ago(20, 90), to: ago(3, 7) }
-const MONTH = { time_range: '1m' }
 
 /** Compares answers. @returns the questions that kept days asked. */
 async function same(

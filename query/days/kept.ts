@@ -48,10 +48,13 @@ export interface KeptDaysOptions {
   readonly openReader: OpenReader
   readonly metrics: Metrics
   readonly log: Log
+  /** Milliseconds since 1970; says which days are open. */
+  readonly clock?: () => number
 }
 
 /** Keeps days of organizations: all of one, which are read beside the first question of it. */
-export function createKeptDays({ maxMb, waitMs, openReader, metrics, log }: KeptDaysOptions): KeptDays {
+export function createKeptDays(options: KeptDaysOptions): KeptDays {
+  const { maxMb, waitMs, openReader, metrics, log, clock = Date.now } = options
   const kept = metrics.gauge('query_kept_days_bytes', 'memory of whole days that are kept')
   const asked = metrics.counter('query_kept_days_total', 'questions to kept days by outcome', ['outcome'])
   const maxBytes = maxMb * MiB
@@ -72,7 +75,7 @@ export function createKeptDays({ maxMb, waitMs, openReader, metrics, log }: Kept
   }
   const giveUp = (slot: Slot, organization: string, kinds: readonly Kind[]): void => {
     log.info({ organization, kinds, maxMb }, 'whole days of an organization do not fit into memory')
-    forgetWhatIsTooMuch(slot, kinds, maxBytes)
+    forgetWhatIsTooMuch(slot, kinds, { maxBytes, clock })
   }
   const load = async (slot: Slot, organization: string, kind: Kind): Promise<void> => {
     const startedAt = performance.now()
@@ -104,7 +107,7 @@ export function createKeptDays({ maxMb, waitMs, openReader, metrics, log }: Kept
   return {
     async with(organization, kinds, work) {
       if (maxMb === 0) return null
-      const slot = slots.get(organization) ?? makeSlot()
+      const slot = slots.get(organization) ?? makeSlot(clock)
       slots.delete(organization)
       slots.set(organization, slot)
       if (stillSkipped(slot, kinds)) {
@@ -135,13 +138,17 @@ export function createKeptDays({ maxMb, waitMs, openReader, metrics, log }: Kept
   }
 }
 
-const makeSlot = (): Slot => ({
-  ...{ days: createOrganizationDays(), busy: Promise.resolve() },
+const makeSlot = (clock: () => number): Slot => ({
+  ...{ days: createOrganizationDays({ clock }), busy: Promise.resolve() },
   ...{ ready: new Set(), loading: new Map(), skipped: new Map() },
 })
 
 /** Drops what `kinds` brought: what came on top of the figures first, and all of it when that is not enough. */
-function forgetWhatIsTooMuch(slot: Slot, kinds: readonly Kind[], maxBytes: number): void {
+function forgetWhatIsTooMuch(
+  slot: Slot,
+  kinds: readonly Kind[],
+  { maxBytes, clock }: { maxBytes: number; clock: () => number },
+): void {
   const skip = (of: Kind): void => {
     // What has been kept for long may only have gathered what is gone since: then it is read anew at once.
     slot.skipped.set(of, slot.ready.delete(of) ? 0 : TRIED_AGAIN)
@@ -157,7 +164,7 @@ function forgetWhatIsTooMuch(slot: Slot, kinds: readonly Kind[], maxBytes: numbe
   if (more.length > 0 && slot.days.bytes() <= maxBytes) return
   skip('figures')
   for (const one of slot.ready) skip(one)
-  slot.days = createOrganizationDays()
+  slot.days = createOrganizationDays({ clock })
 }
 
 /** Whether any of `kinds` is left alone for now, because it was too large; this question counts as one of the wait. */

@@ -20,3 +20,16 @@ export function narrowed(numbers: ArrayLike<number>): Numbers {
   const { of } = (least < 0 ? undefined : WIDTHS.find(({ below }) => most < below)) ?? { of: Float64Array }
   return new of(numbers)
 }
+
+const BY_BYTES = new Map(
+  [Uint8Array, Uint16Array, Uint32Array, Float64Array].map(of => [of.BYTES_PER_ELEMENT, of] as const),
+)
+
+/** Numbers of one array and those of another behind them. */
+export function joined(one: Numbers, other: Numbers): Numbers {
+  const of = BY_BYTES.get(Math.max(one.BYTES_PER_ELEMENT, other.BYTES_PER_ELEMENT)) as typeof Float64Array
+  const both = new of(one.length + other.length)
+  both.set(one)
+  both.set(other, one.length)
+  return both
+}

@@ -32,7 +32,7 @@ type Kind = ReturnType<typeof eventValuesKind>
 
 t.test('a key that nobody has asked for goes where there is no room for what is asked for', async t => {
   let nowMs = 0
-  const days: OrganizationDays = createOrganizationDays(() => nowMs)
+  const days: OrganizationDays = createOrganizationDays({ sinceMs: () => nowMs })
   const ask = async (kind: Kind, maxBytes = Infinity) => days.refresh(reader(), { kinds: ['figures', kind], maxBytes })
   t.equal(await ask(ada), 'done')
   nowMs = MINUTE_MS

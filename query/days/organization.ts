@@ -6,11 +6,12 @@ import type { Reader } from '../reader.ts'
 import { createColumns, type Values } from './columns.ts'
 import { createEdgeDays, type EdgeRow, type EdgeRows } from './edges.ts'
 import { createIds, type Ids } from './ids.ts'
-import { batchesOf, boundDays, readAll } from './jobs.ts'
+import { batchesOf, readAll } from './jobs.ts'
+import { createPace } from './open.ts'
 import { createPeople, type People } from './people.ts'
 import * as held from './rows.ts'
 import type { EventColumn } from './said.ts'
-import { type Days, type StoreVersions, shelvesOf, type VersionRow, versionsOf } from './shelves.ts'
+import { clear, type Days, type StoreVersions, shelvesOf, type VersionRow, versionsOf } from './shelves.ts'
 import * as sql from './sql.ts'
 import { createToolMonths, type ToolSum, toolSumOf } from './tool-months.ts'
 import { createUsers, type Users } from './users.ts'
@@ -83,33 +84,40 @@ const isValues = (kind: Kind): kind is ValuesKind => kind.startsWith('values ')
 const isOf = (one: Kind, kind: Kind): boolean =>
   one === 'figures' || one === kind || (one === 'prices' && isValues(kind))
 
-/** Nothing kept yet. `nowMs` only ever grows. */
-export function createOrganizationDays(nowMs = (): number => performance.now()): OrganizationDays {
+/** What time it is: `sinceMs` only ever grows, `clock` is the time of the day. */
+interface Times {
+  readonly sinceMs?: () => number
+  readonly clock?: () => number
+}
+
+/** Nothing kept yet. */
+export function createOrganizationDays({
+  sinceMs = () => performance.now(),
+  clock = Date.now,
+}: Times = {}): OrganizationDays {
   const ids = createIds()
   const users = createUsers()
   const people = createPeople(users)
   const days = noDays()
-  const columns = createColumns(ids, nowMs)
+  const columns = createColumns(ids, sinceMs)
   const shelves = shelvesOf(days, ids, users)
   const edgeDays = createEdgeDays(ids)
   const toolMonths = createToolMonths(people)
-  let unsettled = true
-
   const bytesOfWhatMustBe = (): number =>
     ids.bytes() + users.bytes() + people.bytes() + columns.bytes() + bytesOfDays(days)
   const bytes = (): number => bytesOfWhatMustBe() + edgeDays.bytes() + toolMonths.bytes()
   const told = createTold()
+  const pace = createPace()
 
   /** Reads rows of some days where others are kept than the store has. @returns versions that are not older than any of them. */
   async function readEdges(reader: Reader, { edges = [] }: Refresh): Promise<StoreVersions> {
     const versions = await told.versions(reader)
     const newer = await edgeDays.refresh(edges, versions.events, day =>
-      reader.read<EdgeRow>('day_rows', sql.DAY_ROWS_SQL, boundDays([day])),
+      reader.read<EdgeRow>('day_rows', sql.DAY_ROWS_SQL, sql.boundDays([day])),
     )
     if (!newer) return versions
     // Who is named in those rows only must be in memory afterwards.
-    told.forget()
-    return told.versions(reader)
+    return told.again(reader)
   }
 
   async function refresh(reader: Reader, asked: Refresh): Promise<Refreshed> {
@@ -123,17 +131,15 @@ export function createOrganizationDays(nowMs = (): number => performance.now()):
     const hasRoom = (): boolean => columns.makeRoom(() => bytes() > maxBytes)
     const ofKeys = kinds.filter(isValues).map(kind => columns.of(kind).shelf)
     const needed = [...shelves, ...ofKeys].filter(shelf => kinds.some(kind => isOf(shelf.kind, kind)))
-    const { batches, isAll, hasForgotten } = batchesOf(needed, versions, statements)
-    unsettled ||= hasForgotten
+    const nowMs = clock()
+    const { batches, isAll } = batchesOf(needed, versions, { statements, nowMs })
     for (const batch of batches) {
       if (!hasRoom()) return 'full'
-      unsettled ||= batch.some(({ shelf }) => shelf.kind === 'figures')
-      await readAll(reader, versions, batch)
+      await readAll(reader, { versions, again: () => told.again(reader), pace, nowMs }, batch)
     }
     if (!isAll) return 'more'
     if (!hasRoom()) return 'full'
-    if (unsettled) people.settle({ size: ids.size(), ...days })
-    unsettled = false
+    people.settle({ size: ids.size(), ...days })
     return 'done'
   }
 
@@ -141,8 +147,8 @@ export function createOrganizationDays(nowMs = (): number => performance.now()):
     refresh,
     forget(kind) {
       if (kind === 'tools') toolMonths.clear()
-      if (kind === 'tools' || kind === 'prices') days[kind].clear()
-      else columns.forget(kind)
+      if (isValues(kind)) columns.forget(kind)
+      clear(shelves, kind)
     },
     days: () => days.events.keys(),
     conversationsOf: day => days.events.get(day)?.conversations ?? NOBODY,
@@ -188,15 +194,15 @@ function bytesOfDays({ events, captures, figures, tools, prices }: Days): number
 /** Versions of now, or what the same request has been told: a reader is made for one request. */
 function createTold() {
   let told: { readonly reader: Reader; readonly versions: StoreVersions } | undefined
+  const again = async (reader: Reader): Promise<StoreVersions> => {
+    const versions = versionsOf(await reader.read<VersionRow>('day_versions', sql.VERSIONS_SQL))
+    told = { reader, versions }
+    return versions
+  }
   return {
-    forget() {
-      told = undefined
-    },
-    async versions(reader: Reader): Promise<StoreVersions> {
-      if (told?.reader === reader) return told.versions
-      const versions = versionsOf(await reader.read<VersionRow>('day_versions', sql.VERSIONS_SQL))
-      told = { reader, versions }
-      return versions
-    },
+    /** Of now. */
+    again,
+    versions: async (reader: Reader): Promise<StoreVersions> =>
+      told?.reader === reader ? told.versions : again(reader),
   }
 }

@@ -1,4 +1,6 @@
-// Pairs of all days -> whose conversations are and how many events they have: settled anew when any day has changed.
+// Pairs of all days -> whose conversations are and how many events they have. Where days have changed by what came to them, only the
+// conversations that they name are looked at; else everybody is settled anew.
+import { createMore, type Sheet } from './people-more.ts'
 import type { Pairs } from './rows.ts'
 import type { Users } from './users.ts'
 
@@ -13,59 +15,122 @@ export interface People {
   changes(): { readonly end: number; since(end: number): readonly number[] | null }
   /** Seconds between which its events stand; precondition: it has some. */
   extentOf(conversation: number): { first: number; last: number }
-  /** Precondition: numbers of conversations are below `size`. */
-  settle(days: { size: number; captures: ReadonlyMap<string, Pairs>; events: ReadonlyMap<string, Pairs> }): void
+  /** Precondition: numbers of conversations are below `size`; a day that has changed is another object. */
+  settle(days: { size: number } & PairsByDay): void
   bytes(): number
+}
+
+/** By day of arrival, and by day of the event. */
+interface PairsByDay {
+  readonly captures: ReadonlyMap<string, Pairs>
+  readonly events: ReadonlyMap<string, Pairs>
 }
 
 /** Changes that are remembered; with more whoever asks looks at everybody. */
 const CHANGES_MAX = 10_000
+/** Changed days that are looked at by themselves: each is walked over. */
+const CHANGED_DAYS_MAX = 6
 
 /** Nobody yet. */
 export function createPeople(users: Users): People {
-  let owners = new Uint32Array(0)
-  let totals = new Uint32Array(0)
-  let first = new Uint32Array(0)
-  let last = new Uint32Array(0)
+  let sheet = makeSheet(0)
+  let size = 0
+  let known: PairsByDay = { captures: new Map(), events: new Map() }
   let changed: number[] = []
   let dropped = 0
+  const more = createMore(users)
+
+  /** Takes in what came to some days. @returns whether that is all that has changed. */
+  const takeIn = (days: PairsByDay): boolean => {
+    const [events, captures] = [changesOf(known.events, days.events), changesOf(known.captures, days.captures)]
+    if (events === null || captures === null || events.length + captures.length > CHANGED_DAYS_MAX) return false
+    const newest = [...days.captures.keys()].reduce((a, b) => (a > b ? a : b), '')
+    const told = (conversation: number): void => {
+      if (conversation < size) changed.push(conversation)
+    }
+    return (
+      events.every(change => more.events(sheet, change, told)) &&
+      captures.every(change => change.day === newest && more.captures(sheet, change, told))
+    )
+  }
   return {
-    userOf: conversation => owners[conversation] ?? 0,
-    settled: () => ({ users: owners, events: totals }),
+    userOf: conversation => sheet.owners[conversation] ?? 0,
+    settled: () => ({ users: sheet.owners.subarray(0, size), events: sheet.totals.subarray(0, size) }),
     changes: () => ({
       end: dropped + changed.length,
       since: end => (end < dropped ? null : changed.slice(end - dropped)),
     }),
-    eventsOf: conversation => totals[conversation] ?? 0,
-    extentOf: conversation => ({ first: first[conversation] as number, last: last[conversation] as number }),
-    bytes: () => owners.byteLength * 4,
-    settle({ size, captures, events }) {
-      const captured = new Uint32Array(size)
-      const seen = new Uint32Array(size)
-      totals = new Uint32Array(size)
-      first = new Uint32Array(size).fill(0xffffffff)
-      last = new Uint32Array(size)
-      // A capture is later than all of an earlier day, so that the last day that names somebody stands.
-      for (const day of [...captures.keys()].sort()) {
-        const { conversations, users: named } = captures.get(day) as Pairs
-        for (let i = 0; i < conversations.length; i++) captured[conversations[i] as number] = named[i] as number
+    eventsOf: conversation => sheet.totals[conversation] ?? 0,
+    extentOf: conversation => ({
+      first: sheet.first[conversation] as number,
+      last: sheet.last[conversation] as number,
+    }),
+    bytes: () => sheet.owners.byteLength * 7,
+    settle({ size: now, captures, events }) {
+      sheet = grown(sheet, now)
+      if (!takeIn({ captures, events })) {
+        // Whom it has told of already may be told of again; nobody may be missing.
+        const { owners } = sheet
+        sheet = settledAnew(users, { size: now, captures, events })
+        for (let i = 0; i < size; i++) if (sheet.owners[i] !== owners[i]) changed.push(i)
       }
-      for (const { conversations, users: named, counts, firsts, lasts } of events.values()) {
-        for (let i = 0; i < conversations.length; i++) {
-          const conversation = conversations[i] as number
-          seen[conversation] = users.larger(seen[conversation] as number, named[i] as number)
-          totals[conversation] = (totals[conversation] as number) + (counts[i] as number)
-          if ((firsts[i] as number) < (first[conversation] as number)) first[conversation] = firsts[i] as number
-          if ((lasts[i] as number) > (last[conversation] as number)) last[conversation] = lasts[i] as number
-        }
-      }
-      for (let i = 0; i < size; i++) if (captured[i] === 0) captured[i] = seen[i] as number
-      for (let i = 0; i < owners.length; i++) if (captured[i] !== owners[i]) changed.push(i)
-      owners = captured
+      known = { captures: new Map(captures), events: new Map(events) }
+      size = now
       if (changed.length > CHANGES_MAX) {
         dropped += changed.length
         changed = []
       }
     },
   }
+}
+
+/** A day that is another than it was. */
+export interface Change {
+  readonly day: string
+  /** Undefined: there was none. */
+  readonly before: Pairs | undefined
+  readonly after: Pairs
+}
+
+/** Days that have changed; null: some are gone. */
+function changesOf(before: ReadonlyMap<string, Pairs>, after: ReadonlyMap<string, Pairs>): Change[] | null {
+  for (const day of before.keys()) if (!after.has(day)) return null
+  return [...after].flatMap(([day, pairs]) =>
+    before.get(day) === pairs ? [] : [{ day, before: before.get(day), after: pairs }],
+  )
+}
+
+function makeSheet(size: number): Sheet {
+  const words = (): Uint32Array => new Uint32Array(size)
+  const first = words().fill(0xffffffff)
+  return { captured: words(), seen: words(), owners: words(), totals: words(), first, last: words() }
+}
+
+/** The same with room for more conversations. */
+function grown(sheet: Sheet, size: number): Sheet {
+  if (sheet.owners.length >= size) return sheet
+  const larger = makeSheet(Math.ceil(size * 1.1))
+  for (const name of Object.keys(larger) as (keyof Sheet)[]) larger[name].set(sheet[name])
+  return larger
+}
+
+function settledAnew(users: Users, { size, captures, events }: { size: number } & PairsByDay): Sheet {
+  const sheet = makeSheet(size)
+  const { captured, seen, owners, totals, first, last } = sheet
+  // A capture is later than all of an earlier day, so that the last day that names somebody stands.
+  for (const day of [...captures.keys()].sort()) {
+    const { conversations, users: named } = captures.get(day) as Pairs
+    for (let i = 0; i < conversations.length; i++) captured[conversations[i] as number] = named[i] as number
+  }
+  for (const { conversations, users: named, counts, firsts, lasts } of events.values()) {
+    for (let i = 0; i < conversations.length; i++) {
+      const conversation = conversations[i] as number
+      seen[conversation] = users.larger(seen[conversation] as number, named[i] as number)
+      totals[conversation] = (totals[conversation] as number) + (counts[i] as number)
+      if ((firsts[i] as number) < (first[conversation] as number)) first[conversation] = firsts[i] as number
+      if ((lasts[i] as number) > (last[conversation] as number)) last[conversation] = lasts[i] as number
+    }
+  }
+  for (let i = 0; i < size; i++) owners[i] = (captured[i] as number) || (seen[i] as number)
+  return sheet
 }

@@ -3,7 +3,7 @@
 import { type KeyFilter, saysOneOf } from '../filters.ts'
 import { BY_ROWS, IN_WINDOW, OURS, RAGGED_DAYS, SPLIT_RAGGED_DAYS } from '../reads/sql.ts'
 import { OF_TOOLS } from '../reads/tools.ts'
-import { base64, DAY, dayOrBefore, OF_DAYS, VERSION } from './sql.ts'
+import { base64, type DaySql, dayOrBefore, daySql, VERSION } from './sql.ts'
 
 /** Name of the parameter that holds the keys of a column. */
 export const SAID_KEYS = 'said_keys'
@@ -53,9 +53,10 @@ function valueOf(place: number): string {
 }
 
 /** What events of days say of so many keys: of one its value, of several theirs as a list in JSON. */
-export function dayEventValuesSql(keys: number): string {
+export function dayEventValuesSql(keys: number): DaySql {
   const values = Array.from({ length: keys }, (_, i) => valueOf(i + 1))
-  return saidOf(OF_DAYS, DAY, keys === 1 ? (values[0] as string) : `toJSONString([${values.join(', ')}])`)
+  const said = keys === 1 ? (values[0] as string) : `toJSONString([${values.join(', ')}])`
+  return daySql((rows, key) => saidOf(rows, key, said))
 }
 
 /** Of each filter whether an event meets it, as a digit. */

@@ -1,6 +1,7 @@
 // What events of days say of keys -> flat arrays: groups of a conversation's events that say the same, and what these events came to; calls
 // of tools besides with their tool and how long each took.
 
+import { addSaid } from './add.ts'
 import type { Ids } from './ids.ts'
 import { type Numbers, narrowed } from './narrow.ts'
 import { numbersOf, type Versioned } from './rows.ts'
@@ -99,11 +100,10 @@ export function createEventColumn(
   }
   return {
     shelf: {
-      ...{ kind, kept, parameters: { [SAID_KEYS]: keys }, question: 'day_event_values', each: 8, versionsOf: eventsOf },
-      sql: dayEventValuesSql(keys.length),
-      keep(rows: readonly SaidRow[]) {
-        for (const row of rows) kept.set(row.key, saidOf(ids, texts, row))
-      },
+      ...{ kind, kept, bases: new Map(), parameters: { [SAID_KEYS]: keys }, versionsOf: eventsOf },
+      ...{ question: 'day_event_values', sql: dayEventValuesSql(keys.length), each: 8 },
+      of: ([row]: readonly SaidRow[]) => saidOf(ids, texts, row as SaidRow),
+      add: addSaid,
     },
     days: kept,
     meets: (place, values) => {

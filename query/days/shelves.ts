@@ -1,7 +1,9 @@
 // What is read of days, kind by kind, and where it is kept: each shelf knows its statement, and the versions that its days stand under.
 import type { Question } from '../questions.ts'
 import type { Parameters } from '../reader.ts'
+import * as add from './add.ts'
 import type { Ids } from './ids.ts'
+import type { Base } from './open.ts'
 import type { Kind } from './organization.ts'
 import * as held from './rows.ts'
 import * as sql from './sql.ts'
@@ -26,14 +28,27 @@ export interface StoreVersions {
 export interface Shelf {
   readonly kind: Kind
   readonly kept: Map<string, held.Versioned>
+  /** What open days are added to. */
+  readonly bases: Map<string, Base>
   readonly question: Question
-  readonly sql: string
+  readonly sql: sql.DaySql
   readonly parameters?: Parameters
   /** Days that are read by one statement: what it answers stays in the tens of MB. */
   readonly each: number
   versionsOf(versions: StoreVersions): Versions
-  /** Keeps what was read of some days. */
-  keep(rows: readonly unknown[], versions: StoreVersions): void
+  /** What rows of one key come to. */
+  of(rows: readonly unknown[], versions: StoreVersions): held.Versioned
+  /** Of two parts of a day the whole; what arrived later comes second. */
+  add(one: held.Versioned, other: held.Versioned): held.Versioned
+}
+
+/** Empties the shelves of a kind. */
+export function clear(shelves: readonly Shelf[], of: Kind): void {
+  for (const { kind, kept, bases } of shelves) {
+    if (kind !== of) continue
+    kept.clear()
+    bases.clear()
+  }
 }
 
 /** Versions as the store answers them. */
@@ -61,48 +76,39 @@ export const capturesOf = ({ captures, replaced }: StoreVersions): Versions =>
 
 /** Where days are kept, and how they are read. */
 export function shelvesOf(days: Days, ids: Ids, users: Users): readonly Shelf[] {
+  const ofEvents = { versionsOf: eventsOf }
   return [
     {
-      ...{
-        kind: 'figures',
-        kept: days.events,
-        question: 'day_conversations',
-        sql: sql.DAY_CONVERSATIONS_SQL,
-        each: 16,
-      },
-      versionsOf: eventsOf,
-      keep(rows: readonly held.PairsRow[]) {
-        for (const row of rows) days.events.set(row.key, held.pairsOf(ids, users, row))
-      },
+      ...{ ...ofEvents, kind: 'figures', kept: days.events, bases: new Map() },
+      ...{ question: 'day_conversations', sql: sql.DAY_CONVERSATIONS_SQL, each: 16 },
+      of: ([row]: readonly held.PairsRow[]) => held.pairsOf(ids, users, row as held.PairsRow),
+      add: (one: held.Pairs, other: held.Pairs) => add.addEvents(users, one, other),
     },
     {
+      ...{ kind: 'figures', kept: days.captures, bases: new Map(), versionsOf: capturesOf },
       // Captures lie by conversation, so that each look for those of some days looks through all of them.
-      ...{ kind: 'figures', kept: days.captures, question: 'day_captures', sql: sql.DAY_CAPTURES_SQL, each: 64 },
-      versionsOf: capturesOf,
-      keep(rows: readonly held.PairsRow[], versions) {
-        for (const row of rows) days.captures.set(row.key, held.pairsOf(ids, users, row, ` ${versions.replaced}`))
-      },
+      ...{ question: 'day_captures', sql: sql.DAY_CAPTURES_SQL, each: 64 },
+      of: ([row]: readonly held.PairsRow[], { replaced }) =>
+        held.pairsOf(ids, users, row as held.PairsRow, ` ${replaced}`),
+      add: add.addCaptures,
     },
     {
-      ...{ kind: 'figures', kept: days.figures, question: 'day_figures', sql: sql.DAY_FIGURES_SQL, each: 32 },
-      versionsOf: eventsOf,
-      keep(rows: readonly held.Figures[]) {
-        for (const row of rows) days.figures.set(row.key, held.figuresOf(row))
-      },
+      ...{ ...ofEvents, kind: 'figures', kept: days.figures, bases: new Map() },
+      ...{ question: 'day_figures', sql: sql.DAY_FIGURES_SQL, each: 32 },
+      of: ([row]: readonly held.Figures[]) => held.figuresOf(row as held.Figures),
+      add: add.addFigures,
     },
     {
-      ...{ kind: 'tools', kept: days.tools, question: 'day_tools', sql: sql.DAY_TOOLS_SQL, each: 8 },
-      versionsOf: eventsOf,
-      keep(rows: readonly held.ToolRow[]) {
-        for (const [day, some] of Map.groupBy(rows, row => row.key)) days.tools.set(day, held.toolsOf(ids, some))
-      },
+      ...{ ...ofEvents, kind: 'tools', kept: days.tools, bases: new Map() },
+      ...{ question: 'day_tools', sql: sql.DAY_TOOLS_SQL, each: 8 },
+      of: (rows: readonly held.ToolRow[]) => held.toolsOf(ids, rows),
+      add: add.addTools,
     },
     {
-      ...{ kind: 'prices', kept: days.prices, question: 'day_prices', sql: sql.DAY_PRICES_SQL, each: 16 },
-      versionsOf: eventsOf,
-      keep(rows: readonly held.PricedRow[]) {
-        for (const [day, some] of Map.groupBy(rows, row => row.key)) days.prices.set(day, held.pricesOf(ids, some))
-      },
+      ...{ ...ofEvents, kind: 'prices', kept: days.prices, bases: new Map() },
+      ...{ question: 'day_prices', sql: sql.DAY_PRICES_SQL, each: 16 },
+      of: (rows: readonly held.PricedRow[]) => held.pricesOf(ids, rows),
+      add: add.addPrices,
     },
   ]
 }

@@ -1,6 +1,7 @@
 // What the store is asked for whole days that are kept in memory: versions of all days, and what some days hold. What a day holds always
 // comes with its version, summed up over the very rows that were read, so that it can never stand under the version of other rows.
 
+import type { Parameters } from '../reader.ts'
 import { TIERS } from '../reads/costs.ts'
 import { columnOf, GROUP_KEY, GROUP_VALUES, type Grouping } from '../reads/groups.ts'
 import {
@@ -15,6 +16,8 @@ import {
 } from '../reads/sql.ts'
 import { HOW } from '../reads/summary-costs.ts'
 import { OF_TOOLS } from '../reads/tools.ts'
+
+const DAY_MS = 86_400_000
 
 /** Word for word that of 0041_day_versions.sql: which writings of which rows are there. What a row says follows from its writing. */
 export const VERSION = `sum(sign * reinterpretAsInt64(cityHash64(
@@ -47,9 +50,31 @@ export const base64 = (list: string): string =>
 /** Pairs of a conversation and a text as two lists: ids in base64, texts as they are. */
 const PAIRS = `${base64('arrayMap(pair -> pair.1, pairs)')} AS ids, arrayMap(pair -> pair.2, pairs) AS users`
 
-export const OF_DAYS = `toDate(ts) IN {days:Array(Date)}
+/** A statement over whole days, and the same over what came to an open one since an instant, in two parts: until a cut and later. */
+export interface DaySql {
+  readonly whole: string
+  readonly open: string
+}
+
+/** Marks what of an open day arrived after the cut. */
+export const LATER = ' later'
+const SINCE = "received_at > {arrived:DateTime64(3, 'UTC')}"
+
+/** Both forms of a statement over rows that some conditions choose, with the key that they are grouped by. */
+export const daySql = (of: (rows: string, key: string) => string, [rows, key] = [OF_DAYS, DAY]): DaySql => ({
+  whole: of(rows, key),
+  open: of(`${rows} AND ${SINCE}`, `concat(${key}, if(received_at > {cut:DateTime64(3, 'UTC')}, '${LATER}', ''))`),
+})
+
+const OF_DAYS = `toDate(ts) IN {days:Array(Date)}
       AND ts >= {since:DateTime64(9, 'UTC')} AND ts < {until:DateTime64(9, 'UTC')}
       AND ${hoursBetween("{since:DateTime64(9, 'UTC')}", "{until:DateTime64(9, 'UTC')}")}`
+
+/** What a statement over some days binds; they are in order and not empty. */
+export function boundDays(days: readonly string[]): Parameters {
+  const until = new Date(Date.parse(days.at(-1) as string) + DAY_MS).toISOString()
+  return { days, since: `${days[0]} 00:00:00.000`, until: `${until.slice(0, 10)} 00:00:00.000` }
+}
 
 /** The last instant of a group that was not taken back: what was is looked for only where anything was. */
 const STANDING_LAST = `if(min(sign) = 1, max(ts), arrayMax(arrayMap(t ->
@@ -121,7 +146,7 @@ const toolsOf = (rows: string, key: string): string => `
 
 const SUMS = ['input', 'output', 'cache_read', 'cache_write', 'reasoning', 'nanos']
 
-export const DAY = 'toString(toDate(ts))'
+const DAY = 'toString(toDate(ts))'
 
 /** What an event that was priced says, or the same for all others. */
 const ofPriced = (says: string, otherwise: string): string => `if(how > 0, ${says}, ${otherwise})`
@@ -130,14 +155,14 @@ const ofPriced = (says: string, otherwise: string): string => `if(how > 0, ${say
  * What was priced on days, by what is priced alike: sums of its conversations as lists. What was not priced is one group, which nothing
  * but the version is taken of.
  */
-export const DAY_PRICES_SQL = `
+const pricesOf = (rows: string, key: string): string => `
   SELECT key, of_model AS model, of_provider AS provider, how, repeating, size, toString(sum(version)) AS version,
     groupArrayIf((conversation, toFloat64(events), ${SUMS.map(sum => `toFloat64(${sum})`).join(', ')}), events > 0 AND how > 0) AS priced,
     ${base64('arrayMap(one -> one.1, priced)')} AS ids,
     [${['events', ...SUMS].map((_, i) => `arrayMap(one -> one.${i + 2}, priced)`).join(', ')}] AS sums
   FROM (
     SELECT
-      ${DAY} AS key, bitAnd(present, ${HOW}) AS how, ${ofPriced('conversation_id', "toUUID('00000000-0000-0000-0000-000000000000')")} AS conversation,
+      ${key} AS key, bitAnd(present, ${HOW}) AS how, ${ofPriced('conversation_id', "toUUID('00000000-0000-0000-0000-000000000000')")} AS conversation,
       ${ofPriced('toString(model)', "''")} AS of_model, ${ofPriced('toString(provider)', "''")} AS of_provider,
       ${ofPriced("kind = 'agent' AND source = 'otlp'", '0')} AS repeating,
       ${ofPriced(`roundDown(greatest(input_tokens, 1) - 1, ${TIERS})`, '0')} AS size,
@@ -146,20 +171,23 @@ export const DAY_PRICES_SQL = `
       sum(sign * toInt64(cache_read_tokens)) AS cache_read, sum(sign * toInt64(cache_write_tokens)) AS cache_write,
       sum(sign * toInt64(reasoning_tokens)) AS reasoning, sum(sign * toInt64(cost_nanos)) AS nanos, ${VERSION} AS version
     FROM events
-    WHERE ${OURS} AND ${OF_DAYS}
+    WHERE ${OURS} AND ${rows}
     GROUP BY key, conversation, of_model, of_provider, how, repeating, size
     ${BY_ROWS}
   )
   GROUP BY key, of_model, of_provider, how, repeating, size`
 
+/** What was priced on days. */
+export const DAY_PRICES_SQL = daySql(pricesOf)
+
 /** Conversations of days, and whom their events of a day name. */
-export const DAY_CONVERSATIONS_SQL = conversationsOf(OF_DAYS, DAY)
+export const DAY_CONVERSATIONS_SQL = daySql(conversationsOf)
 
 /** Figures of days: events, failures, latencies. */
-export const DAY_FIGURES_SQL = sumsOf(OF_DAYS, DAY)
+export const DAY_FIGURES_SQL = daySql(sumsOf)
 
 /** Tools of days. */
-export const DAY_TOOLS_SQL = toolsOf(OF_DAYS, DAY)
+export const DAY_TOOLS_SQL = daySql(toolsOf)
 
 /**
  * Rows of days by tool, as lists: what is of no tool is one list, too. Alike in all that is kept of them they are one with a count, which
@@ -197,40 +225,50 @@ export const dayOrBefore = (current: string): string => `concat(toString(toDate(
 /** Marks what is of the window before. */
 export const BEFORE = ' before'
 
-/** Whom captures that arrived on a day name, conversation by conversation; the last one of a day stands. */
-export const DAY_CAPTURES_SQL = `
+/** Captures that arrived on some days, and on which. */
+const ARRIVED = [
+  `toDate(received_at) IN {days:Array(Date)}
+        AND received_at >= {since:DateTime64(3, 'UTC')} AND received_at < {until:DateTime64(3, 'UTC')}`,
+  'toString(toDate(received_at))',
+] as [string, string]
+
+const capturesOf = (rows: string, by: string): string => `
   SELECT key, version, ${PAIRS}
   FROM (
     SELECT key, toString(sum(version)) AS version, groupArrayIf((conversation_id, user), user != '') AS pairs
     FROM (
-      SELECT toString(toDate(received_at)) AS key, conversation_id, ${CAPTURE_VERSION} AS version,
+      SELECT ${by} AS key, conversation_id, ${CAPTURE_VERSION} AS version,
         argMaxIf(user_id, ${CAPTURE_ORDER}, user_id != '' AND ${standing()}) AS user
       FROM sessions
-      WHERE ${OURS} AND toDate(received_at) IN {days:Array(Date)}
+      WHERE ${OURS} AND ${rows}
       GROUP BY key, conversation_id
     )
     GROUP BY key
   )`
 
+/** Whom captures that arrived on a day name, conversation by conversation; the last one of a day stands. */
+export const DAY_CAPTURES_SQL = daySql(capturesOf, ARRIVED)
+
 /** What captures that arrived on a day say of a key, conversation by conversation: the value and its groups as JSON; the last one of a day stands. */
-export function dayValuesSql(source: Grouping['source']): string {
+export function dayValuesSql(source: Grouping['source']): DaySql {
   const column = columnOf(source)
   const key = `{${GROUP_KEY}:String}`
   const says = `mapContains(${column}, ${key}) AND ${standing()}`
-  return `
+  const valuesOf = (rows: string, by: string): string => `
   SELECT key, version, ${PAIRS}
   FROM (
     SELECT key, toString(sum(version)) AS version, groupArrayIf((conversation_id, said), said != '') AS pairs
     FROM (
-      SELECT toString(toDate(received_at)) AS key, conversation_id, ${CAPTURE_VERSION} AS version,
+      SELECT ${by} AS key, conversation_id, ${CAPTURE_VERSION} AS version,
         argMaxIf(${column}[${key}], ${CAPTURE_ORDER}, ${says}) AS raw,
         if(countIf(${says}) = 0, '', toJSONString(arrayPushFront(${GROUP_VALUES}, raw))) AS said
       FROM sessions
-      WHERE ${OURS} AND toDate(received_at) IN {days:Array(Date)}
+      WHERE ${OURS} AND ${rows}
       GROUP BY key, conversation_id
     )
     GROUP BY key
   )`
+  return daySql(valuesOf, ARRIVED)
 }
 
 /** Who was active on the day that a window ends on, before it does. */

@@ -1,0 +1,86 @@
+// What came to a day -> the conversations that it names, settled by themselves: counts grow, bounds widen, who is named now was named or
+// is larger. Where a day has lost anything nothing of that can be said, and everybody is settled anew.
+import type { Change } from './people.ts'
+import type { Users } from './users.ts'
+
+/** By number of a conversation. */
+export interface Sheet {
+  /** Whom the last capture names, whom events name, and who of them it is. */
+  readonly captured: Uint32Array
+  readonly seen: Uint32Array
+  readonly owners: Uint32Array
+  readonly totals: Uint32Array
+  readonly first: Uint32Array
+  readonly last: Uint32Array
+}
+
+/** Is told of conversations that have another user. */
+type Tell = (conversation: number) => void
+
+/** Takes changes of days into a sheet. Each says whether the day has only gained; if not, the sheet is good for nothing. */
+export interface More {
+  events(sheet: Sheet, change: Change, tell: Tell): boolean
+  /** Precondition: of the newest day. */
+  captures(sheet: Sheet, change: Change, tell: Tell): boolean
+}
+
+/** Its one array serves one day after the other. */
+export function createMore(users: Users): More {
+  // By conversation: one more than its place in the day as it was.
+  let places = new Uint32Array(0)
+
+  /** Walks over the day with the places that its conversations had before, -1 = none. @returns whether all of them are still there. */
+  const walk = (sheet: Sheet, { before, after }: Change, see: (i: number, was: number) => boolean): boolean => {
+    if (places.length < sheet.owners.length) places = new Uint32Array(sheet.owners.length)
+    const [was, is] = [before?.conversations ?? new Uint32Array(0), after.conversations]
+    for (let i = 0; i < was.length; i++) places[was[i] as number] = i + 1
+    let [met, fits] = [0, true]
+    for (let i = 0; i < is.length && fits; i++) {
+      const place = places[is[i] as number] as number
+      if (place > 0) met++
+      fits = see(i, place - 1)
+    }
+    for (let i = 0; i < was.length; i++) places[was[i] as number] = 0
+    return fits && met === was.length
+  }
+  return {
+    events(sheet, change, tell) {
+      const { before, after } = change
+      const { seen, totals, first, last } = sheet
+      return walk(sheet, change, (i, was) => {
+        const conversation = after.conversations[i] as number
+        const now = { user: after.users[i] as number, count: after.counts[i] as number }
+        const [from, to] = [after.firsts[i] as number, after.lasts[i] as number]
+        if (before !== undefined && was >= 0) {
+          const [user, count] = [before.users[was] as number, before.counts[was] as number]
+          const hasWidened = from <= (before.firsts[was] as number) && to >= (before.lasts[was] as number)
+          if (!hasWidened || now.count < count || users.larger(user, now.user) !== now.user) return false
+          if (now.count === count && user === now.user) return true
+          now.count -= count
+        }
+        totals[conversation] = (totals[conversation] as number) + now.count
+        if (from < (first[conversation] as number)) first[conversation] = from
+        if (to > (last[conversation] as number)) last[conversation] = to
+        seen[conversation] = users.larger(seen[conversation] as number, now.user)
+        own(sheet, conversation, tell)
+        return true
+      })
+    },
+    captures(sheet, change, tell) {
+      const { after } = change
+      return walk(sheet, change, i => {
+        const conversation = after.conversations[i] as number
+        sheet.captured[conversation] = after.users[i] as number
+        own(sheet, conversation, tell)
+        return true
+      })
+    },
+  }
+}
+
+function own({ captured, seen, owners }: Sheet, conversation: number, tell: Tell): void {
+  const owner = (captured[conversation] as number) || (seen[conversation] as number)
+  if (owners[conversation] === owner) return
+  owners[conversation] = owner
+  tell(conversation)
+}
