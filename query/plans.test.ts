@@ -5,7 +5,7 @@ import { buildProjections } from '#store/projections.ts'
 import { TABLES } from '#store/verify/projections.ts'
 import { ORGANIZATION_HEADER } from '#store/wall/tables.ts'
 import { walledDatabase } from '#test/rig.ts'
-import { VERSIONS_SQL } from './days/sql.ts'
+import { DAY_CAPTURES_SQL, DAY_FIGURES_SQL, VERSIONS_SQL } from './days/sql.ts'
 import { EXTENT_SQL } from './endpoints/organization/summary.ts'
 import { wholeDaysSql } from './endpoints/raw-logs/count.ts'
 import { successCondition } from './endpoints/raw-logs/filters.ts'
@@ -47,6 +47,9 @@ const parameters = {
   limit: 21,
   offset: 0,
   days: ['2026-06-10'],
+  since: '2026-06-10 00:00:00.000',
+  arrived: '2026-06-10 12:00:00.000',
+  cut: '2026-06-10 12:00:05.000',
   corrected: [] as string[],
   conversation: '00000000-0000-4000-8000-000000000007',
   conversations: ['00000000-0000-4000-8000-000000000007'],
@@ -187,6 +190,10 @@ t.test('conversations of a user come from the aggregate by conversation and the 
 
 t.test('a trace is looked for in the granules that may hold it', async t => {
   t.match(await plan(TRACE_BOUNDS), /Name: trace_ids/)
+})
+
+t.test('what arrived since an instant is looked for in the granules that may hold it', async t => {
+  for (const { open } of [DAY_FIGURES_SQL, DAY_CAPTURES_SQL]) t.match(await plan(open), /Name: received_range/)
 })
 
 t.test('what lies between two instants is read from the granules of their hours', async t => {
