@@ -52,7 +52,7 @@ function isLater(a: PlacedRecord, b: PlacedRecord): number {
 
 const TRACES_SQL = `
   SELECT
-    event_id, parent_id, conversation_id, trace_id, kind, present, ${GENERATES} AS generates,
+    event_id, parent_id, conversation_id, trace_id, ts, kind, present, ${GENERATES} AS generates,
     if(kind = 'llm', events.input_preview, '') AS input_preview, if(kind = 'llm', events.output_preview, '') AS output_preview,
     input_bytes, output_bytes
   FROM events FINAL

@@ -9,6 +9,7 @@ import type { Slice } from '../page.ts'
 import { windowBetween } from '../window.ts'
 import type { EventKey } from './events.ts'
 import { foundSql, readFoundKeys, searchFor } from './search.ts'
+import { textsSql } from './texts.ts'
 
 const organization = id(1)
 const db = remembering(await walledDatabase(t))
@@ -117,6 +118,15 @@ t.test('by the index, once parts are merged', async t => {
   const text = plan.map(row => row.explain).join('\n')
   t.match(text, /__text_index_words_like/, 'no text is read')
   await compare('merged', [...SEARCHES, ...MORE])
+})
+
+t.test('texts of a page are read from the months of its events', async t => {
+  const parameters = { organization, months: [202606], groups: [id(0)], events: [id(1000)] }
+  const plan = await db.store.read<{ explain: string }>(`EXPLAIN indexes = 1 ${textsSql('input', 'output')}`, {
+    parameters,
+  })
+  const text = plan.map(row => row.explain).join('\n')
+  t.match(text, /Parts: 1\/2/, 'of two months one')
 })
 
 t.test('where more texts hold it than are named', () => compare('many', SEARCHES, 10))

@@ -22,6 +22,7 @@ export type TextSource = Pick<
   | 'event_id'
   | 'conversation_id'
   | 'trace_id'
+  | 'ts'
   | 'present'
   | 'input_preview'
   | 'output_preview'
@@ -38,10 +39,11 @@ interface TextRecord {
   readonly output: string
 }
 
-const textsSql = (input: string, output: string): string => `
+/** Texts of events; `input` and `output` say how much of them. */
+export const textsSql = (input: string, output: string): string => `
   SELECT event_id, ${input} AS input, ${output} AS output
   FROM texts
-  WHERE ${OURS} AND group_id IN {groups:Array(UUID)} AND event_id IN {events:Array(UUID)}
+  WHERE ${OURS} AND toYYYYMM(ts) IN {months:Array(UInt32)} AND group_id IN {groups:Array(UUID)} AND event_id IN {events:Array(UUID)}
   ORDER BY ${TEXT_ORDER} DESC
   LIMIT 1 BY event_id`
 
@@ -80,6 +82,8 @@ async function readStored(
   const groups = new Set(events.flatMap(event => [event.conversation_id, event.trace_id]))
   groups.delete(NIL_UUID)
   const rows = await reader.read<TextRecord>('texts', textsSql(cut('texts.input'), cut('texts.output')), {
+    // A text has the instant of its event, and texts are divided by months: the parts of all others are left alone.
+    months: [...new Set(events.map(event => Number(event.ts.slice(0, 7).replace('-', ''))))],
     groups: [...groups],
     events: events.map(event => event.event_id),
   })
