@@ -75,6 +75,7 @@ const over = (
 
 const API = '/dashboard/api'
 const AIMS = { '1w': 100, '1m': 100, all: 300 }
+const FILTERED = { '1w': 500, '1m': 500 }
 const WINDOWS: readonly Range[] = ['1w', '1m', 'all']
 
 /** What is looked for in texts. Numbers are pieces of ids as well; of words, the world's few hundred stand in thousands of texts each. */
@@ -104,58 +105,23 @@ function searchesOf(grouped: object): Question[] {
   ]
 }
 
-/** All questions. */
-export function questionsOf(found: Found): Question[] {
-  const filter = { metadata_filters: [{ key: 'plan', value: 'pro' }] }
-  const captured = { metadata_filters: [{ key: 'region', value: 'eu' }] }
-  const both = { metadata_filters: [...filter.metadata_filters, ...captured.metadata_filters] }
-  const filtered = { '1w': 500, '1m': 500 }
-  const ofOthers = <K extends string>(key: K, others: readonly string[]) => others.map(other => ({ [key]: other }))
-  const events = ofOthers('event_id', found.others.events)
-  const conversations = ofOthers('conversation_id', found.others.longs)
-  const grouped = { group_by: { source: 'conversation_metadata', key: 'campaign' } }
+function toolsOf(filter: Readonly<Record<string, unknown>>): Question[] {
   return [
-    ...over(WINDOWS, { name: 'user stories', path: `${API}/user-stories`, body: {} }, AIMS),
-    ...over(WINDOWS, { name: 'user stories, grouped', path: `${API}/user-stories`, body: grouped }, AIMS),
-    ...over(['1w', '1m'], { name: 'user stories, one filter', path: `${API}/user-stories`, body: filter }, filtered),
-    ...over(['1m'], {
-      name: 'user stories, grouped, one filter',
-      path: `${API}/user-stories`,
-      body: { ...grouped, ...filter },
-    }),
-    {
-      name: 'user stories of a user',
-      path: `${API}/user-stories`,
-      range: 'all',
-      body: { search_field: 'user_id', search_value: found.user },
-      others: ofOthers('search_value', found.others.users),
-    },
-    ...over(WINDOWS, { name: 'command center', path: `${API}/command-center-summary`, body: {} }, AIMS),
-    ...over(
-      ['1w', '1m'],
-      { name: 'command center, one filter', path: `${API}/command-center-summary`, body: filter },
-      filtered,
-    ),
-    ...over(WINDOWS, { name: 'metrics', path: `${API}/dashboard`, body: {} }, AIMS),
-    ...over(['1w', '1m'], { name: 'metrics, one filter', path: `${API}/dashboard`, body: filter }, filtered),
-    // Captures alone say this key, which finds as many conversations.
-    ...over(['1m'], { name: 'metrics, one filter of captures', path: `${API}/dashboard`, body: captured }),
-    ...over(['1m'], { name: 'metrics, two filters', path: `${API}/dashboard`, body: both }),
     ...over(WINDOWS, { name: 'tool stats', path: `${API}/tool-stats`, body: {} }, AIMS),
-    ...over(['1w', '1m'], { name: 'tool stats, one filter', path: `${API}/tool-stats`, body: filter }, filtered),
+    ...over(['1w', '1m'], { name: 'tool stats, one filter', path: `${API}/tool-stats`, body: filter }, FILTERED),
     ...over(['1m'], { name: 'tools over time', path: `${API}/tool-time-series`, body: {} }),
     ...over(['1m'], { name: 'errors of tools', path: `${API}/tool-error-distribution`, body: {} }),
     ...over(['1m'], { name: 'checkpoints of tools', path: `${API}/tool-checkpoint-stats`, body: {} }),
     ...over(['1m'], { name: 'page of tools', path: `${API}/tools-dashboard`, body: {} }),
-    ...over(['1w', '1m'], { name: 'errors', path: `${API}/errors`, body: {} }),
-    ...over(['1w', '1m'], { name: 'groups of errors', path: `${API}/errors/groups`, body: {} }),
-    ...over(
-      ['1d', '1m', 'all'],
-      { name: 'raw logs', path: `${API}/raw-logs`, body: {} },
-      { '1d': 50, '1m': 50, all: 50 },
-    ),
-    ...over(['1m'], { name: 'raw logs, one filter', path: `${API}/raw-logs`, body: filter }, { '1m': 500 }),
-    ...over(['1m', 'all'], { name: 'count of raw logs', path: `${API}/raw-logs/count`, body: {} }),
+  ]
+}
+
+const ofOthers = (key: string, others: readonly string[]) => others.map(other => ({ [key]: other }))
+
+function lookUpsOf(found: Found): Question[] {
+  const events = ofOthers('event_id', found.others.events)
+  const conversations = ofOthers('conversation_id', found.others.longs)
+  return [
     {
       name: 'an event by its id',
       path: `${API}/raw-logs`,
@@ -192,6 +158,53 @@ export function questionsOf(found: Found): Question[] {
       others: conversations,
       aimMs: 50,
     },
+  ]
+}
+
+/** All questions. */
+export function questionsOf(found: Found): Question[] {
+  const filter = { metadata_filters: [{ key: 'plan', value: 'pro' }] }
+  const captured = { metadata_filters: [{ key: 'region', value: 'eu' }] }
+  const both = { metadata_filters: [...filter.metadata_filters, ...captured.metadata_filters] }
+  const grouped = { group_by: { source: 'conversation_metadata', key: 'campaign' } }
+  return [
+    ...over(WINDOWS, { name: 'user stories', path: `${API}/user-stories`, body: {} }, AIMS),
+    ...over(WINDOWS, { name: 'user stories, grouped', path: `${API}/user-stories`, body: grouped }, AIMS),
+    ...over(['1w', '1m'], { name: 'user stories, one filter', path: `${API}/user-stories`, body: filter }, FILTERED),
+    ...over(['1m'], {
+      name: 'user stories, grouped, one filter',
+      path: `${API}/user-stories`,
+      body: { ...grouped, ...filter },
+    }),
+    {
+      name: 'user stories of a user',
+      path: `${API}/user-stories`,
+      range: 'all',
+      body: { search_field: 'user_id', search_value: found.user },
+      others: ofOthers('search_value', found.others.users),
+    },
+    ...over(WINDOWS, { name: 'command center', path: `${API}/command-center-summary`, body: {} }, AIMS),
+    ...over(
+      ['1w', '1m'],
+      { name: 'command center, one filter', path: `${API}/command-center-summary`, body: filter },
+      FILTERED,
+    ),
+    ...over(WINDOWS, { name: 'metrics', path: `${API}/dashboard`, body: {} }, AIMS),
+    ...over(['1w', '1m'], { name: 'metrics, one filter', path: `${API}/dashboard`, body: filter }, FILTERED),
+    // Captures alone say this key, which finds as many conversations.
+    ...over(['1m'], { name: 'metrics, one filter of captures', path: `${API}/dashboard`, body: captured }),
+    ...over(['1m'], { name: 'metrics, two filters', path: `${API}/dashboard`, body: both }),
+    ...toolsOf(filter),
+    ...over(['1w', '1m'], { name: 'errors', path: `${API}/errors`, body: {} }),
+    ...over(['1w', '1m'], { name: 'groups of errors', path: `${API}/errors/groups`, body: {} }),
+    ...over(
+      ['1d', '1m', 'all'],
+      { name: 'raw logs', path: `${API}/raw-logs`, body: {} },
+      { '1d': 50, '1m': 50, all: 50 },
+    ),
+    ...over(['1m'], { name: 'raw logs, one filter', path: `${API}/raw-logs`, body: filter }, { '1m': 500 }),
+    ...over(['1m', 'all'], { name: 'count of raw logs', path: `${API}/raw-logs/count`, body: {} }),
+    ...lookUpsOf(found),
     ...over(['1w'], { name: 'distribution of metadata', path: `${API}/metadata-distribution`, body: {} }),
     ...over(['1m'], {
       name: 'a chart',
