@@ -12,7 +12,7 @@ import { dayValuesSql } from './sql.ts'
 import { createUsers } from './users.ts'
 
 /** Keys that are kept, each of captures and of events apart; the one that was not asked for the longest time goes. */
-const COLUMNS_MAX = 12
+const COLUMNS_MAX = 16
 /**
  * What was not asked for so long may go where there is no room for what is asked for. Not sooner: two pages that are asked for in turn would
  * read all days anew each time.

@@ -118,7 +118,8 @@ t.before(async () => {
       ...{ user_id: i % 3 === 0 ? `user-${i % 5}` : '', failed: i % 4 === 0 ? 1 : 0 },
       ...{ duration_ns: i % 5 === 0 ? -1 : i * 1_700_000, model: `m-${i % 2}`, provider: 'acme', input_tokens: i },
       present: i % 3 === 0 ? 0 : Present.inputTokens,
-      metadata: i % 4 === 1 ? { plan: i % 8 === 1 ? 'pro' : 'free', team: i % 16 === 5 ? 'blue' : '' } : {},
+      metadata:
+        i % 4 === 1 ? { plan: i % 8 === 1 ? 'pro' : 'free', team: i % 16 === 5 ? 'blue' : '', tier: `${i % 16}` } : {},
     }),
   )
   // The same ids in another organization: nothing of it may be counted.

@@ -41,7 +41,7 @@ export const ofIds = (ids: readonly string[]): KeptFilter =>
   })
 
 /** Keys of one question at most that are kept together. */
-const KEYS_MAX = 2
+const KEYS_MAX = 3
 
 /** Conversations of which an event of the window, or what captures say, has one of the values of each key; null: too many keys. */
 export function withMetadata(filters: readonly KeyFilter[]): KeptFilter | null {

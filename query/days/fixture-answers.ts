@@ -80,12 +80,12 @@ const FILTER = {
     { key: 'plan', value: 'pro' },
   ],
 }
-/** Of figures: what events alone say, what captures say, too, an empty value; two keys. */
+/** Of figures: what events alone say, what captures say, too, an empty value; three keys. */
 const FILTERS = [
   [{ key: 'plan', value: 'pro' }],
   FILTER.metadata_filters.slice(0, 3),
   [{ key: 'team', value: '' }],
-  FILTER.metadata_filters,
+  [...FILTER.metadata_filters, { key: 'tier', value: '1' }],
 ]
 const FILTERED = [keptFilterOf(FILTER as never, NIL_UUID) ?? EVERY, storyConditions(FILTER as never, NIL_UUID)] as const
 
