@@ -69,7 +69,11 @@ export async function readOpen(
   const base = shelf.bases.get(day)
   const cutMs = base !== undefined && storedMs - base.cutMs < MOVED_MS ? base.cutMs : storedMs
   const bound = { ...boundDays([day]), ...shelf.parameters, arrived: sqlMs(base?.cutMs ?? 0), cut: sqlMs(cutMs) }
-  const rows = await reader.read<{ readonly key: string }>(shelf.question, shelf.sql.open, bound)
+  const rows = await reader.read<{ readonly key: string; readonly proof: string }>(
+    shelf.question,
+    shelf.sql.open,
+    bound,
+  )
   const byKey = Map.groupBy(rows, row => row.key)
   const partOf = (key: string): Versioned | undefined => {
     const some = byKey.get(key)
@@ -81,7 +85,13 @@ export async function readOpen(
     if (whole !== undefined) shelf.kept.set(day, whole)
     if (earlier !== undefined) shelf.bases.set(day, { cutMs, value: earlier })
   }
-  const isIt = (now: StoreVersions): boolean => whole?.version === shelf.versionsOf(now).get(day)
+  const isIt = (now: StoreVersions): boolean => {
+    const version = shelf.versionsOf(now).get(day)
+    // The day's version of the moment of the read; what replaced captures is told beside it.
+    const [, ...more] = version?.split(' ') ?? []
+    const then = rows[0] && [rows[0].proof, ...more].join(' ')
+    return whole !== undefined && (whole.version === version || whole.version === then)
+  }
   if (base === undefined || isIt(versions)) {
     keep()
     return undefined

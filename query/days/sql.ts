@@ -60,10 +60,12 @@ export interface DaySql {
 export const LATER = ' later'
 const SINCE = "received_at > {arrived:DateTime64(3, 'UTC')}"
 
-/** Both forms of a statement over rows that some conditions choose, with the key that they are grouped by. */
-export const daySql = (of: (rows: string, key: string) => string, [rows, key] = [OF_DAYS, DAY]): DaySql => ({
+/** Both forms of a statement over rows that some conditions choose, with the key that they are grouped by; `proof`: the day's version. */
+export const daySql = (of: (rows: string, key: string) => string, { rows, key, proof } = EVENTS_OF_DAYS): DaySql => ({
   whole: of(rows, key),
-  open: of(`${rows} AND ${SINCE}`, `concat(${key}, if(received_at > {cut:DateTime64(3, 'UTC')}, '${LATER}', ''))`),
+  open: `
+  SELECT *, (${proof}) AS proof
+  FROM (${of(`${rows} AND ${SINCE}`, `concat(${key}, if(received_at > {cut:DateTime64(3, 'UTC')}, '${LATER}', ''))`)})`,
 })
 
 const OF_DAYS = `toDate(ts) IN {days:Array(Date)}
@@ -148,6 +150,11 @@ const SUMS = ['input', 'output', 'cache_read', 'cache_write', 'reasoning', 'nano
 
 const DAY = 'toString(toDate(ts))'
 
+const EVENTS_OF_DAYS = {
+  ...{ rows: OF_DAYS, key: DAY },
+  proof: `SELECT toString(${VERSION}) FROM events WHERE ${OURS} AND toDate(ts) IN {days:Array(Date)} ${answeredBy('day_versions')}`,
+}
+
 /** What an event that was priced says, or the same for all others. */
 const ofPriced = (says: string, otherwise: string): string => `if(how > 0, ${says}, ${otherwise})`
 
@@ -226,11 +233,13 @@ export const dayOrBefore = (current: string): string => `concat(toString(toDate(
 export const BEFORE = ' before'
 
 /** Captures that arrived on some days, and on which. */
-const ARRIVED = [
-  `toDate(received_at) IN {days:Array(Date)}
+const ARRIVED = {
+  rows: `toDate(received_at) IN {days:Array(Date)}
         AND received_at >= {since:DateTime64(3, 'UTC')} AND received_at < {until:DateTime64(3, 'UTC')}`,
-  'toString(toDate(received_at))',
-] as [string, string]
+  key: 'toString(toDate(received_at))',
+  proof: `SELECT toString(${CAPTURE_VERSION}) FROM sessions WHERE ${OURS} AND toDate(received_at) IN {days:Array(Date)}
+    ${answeredBy('capture_versions')}`,
+}
 
 const capturesOf = (rows: string, by: string): string => `
   SELECT key, version, ${PAIRS}
