@@ -31,9 +31,15 @@ export function downstreamOf(exchange: Exchange, res: StreamHandle, req: Request
   const query = req.getQuery() || ''
   const aborted: (() => void)[] = []
   let ended = false
+  let paused = false
   let status = 0
   exchange.onEnd = () => {
     if (!ended) for (const listener of aborted) listener()
+  }
+  // An answer may come before the body has ended. What is left of it is read and dropped, or the connection's next request would never be.
+  const resume = (): void => {
+    if (paused && !exchange.done) res.resume()
+    paused = false
   }
   const finish = (): void => {
     ended = true
@@ -52,11 +58,11 @@ export function downstreamOf(exchange: Exchange, res: StreamHandle, req: Request
       })
     },
     pauseBody: () => {
-      if (!exchange.done) res.pause()
+      if (exchange.done) return
+      paused = true
+      res.pause()
     },
-    resumeBody: () => {
-      if (!exchange.done) res.resume()
-    },
+    resumeBody: resume,
     onAborted: listener => aborted.push(listener),
     head: (line, pairs, bodyless) => {
       if (exchange.done) return
@@ -68,7 +74,10 @@ export function downstreamOf(exchange: Exchange, res: StreamHandle, req: Request
           if (name.toLowerCase() === 'content-length') length = Number(value)
           else res.writeHeader(name, value)
         }
-        if (bodyless) endHead(res, length)
+        if (bodyless) {
+          resume()
+          endHead(res, length)
+        }
       })
       if (bodyless) finish()
     },
@@ -90,6 +99,7 @@ export function downstreamOf(exchange: Exchange, res: StreamHandle, req: Request
     },
     end: () => {
       if (exchange.done) return
+      resume()
       res.cork(() => void res.end())
       finish()
     },
@@ -98,6 +108,7 @@ export function downstreamOf(exchange: Exchange, res: StreamHandle, req: Request
     },
     refuse: (code, headers) => {
       ended = true
+      resume()
       exchange.refuse(code, undefined, headers)
     },
   }

@@ -9,27 +9,28 @@ import { createTenant, eventually, startPart, startSystem } from '#test/rig.ts'
 
 const INGEST = 'test/ingest-statuses.test.ts'
 const CONTRACT = 'query/contract.test.ts'
+const CONTRACT_ERRORS = 'query/contract-errors.test.ts'
 const SIGN_IN = 'query/sign-in/sign-in.test.ts'
 const PROVIDER = 'query/sign-in/oidc.test.ts'
 
 /** Where a server answers a code, by the code itself or its sentence. */
 const ELSEWHERE: Partial<Record<ErrorCode, string>> = {
-  REQ_BODY_TOO_LARGE: CONTRACT,
+  REQ_BODY_TOO_LARGE: CONTRACT_ERRORS,
   REQ_BODY_INVALID: CONTRACT,
-  REQ_JSON_INVALID: CONTRACT,
+  REQ_JSON_INVALID: CONTRACT_ERRORS,
   REQ_ENCODING_UNSUPPORTED: INGEST,
   REQ_ENCODING_INVALID: INGEST,
   REQ_TYPE_UNSUPPORTED: 'test/ingest-statuses-otlp.ts',
-  REQ_ROUTE_UNKNOWN: CONTRACT,
-  REQ_METHOD_UNKNOWN: CONTRACT,
+  REQ_ROUTE_UNKNOWN: CONTRACT_ERRORS,
+  REQ_METHOD_UNKNOWN: CONTRACT_ERRORS,
   AUTH_ORG_MISSING: INGEST,
   AUTH_ORG_INVALID: INGEST,
   AUTH_ORG_UNKNOWN: INGEST,
   AUTH_ORG_INACTIVE: INGEST,
-  AUTH_CREDENTIAL_MISSING: CONTRACT,
-  AUTH_CREDENTIAL_INVALID: CONTRACT,
+  AUTH_CREDENTIAL_MISSING: CONTRACT_ERRORS,
+  AUTH_CREDENTIAL_INVALID: CONTRACT_ERRORS,
   AUTH_FORBIDDEN: CONTRACT,
-  AUTH_ROLE: CONTRACT,
+  AUTH_ROLE: CONTRACT_ERRORS,
   AUTH_LAST_OWNER: 'query/endpoints/organizations/organizations.test.ts',
   AUTH_SIGN_IN_FAILED: SIGN_IN,
   AUTH_SIGNED_OUT: SIGN_IN,
@@ -49,7 +50,7 @@ const ELSEWHERE: Partial<Record<ErrorCode, string>> = {
   ING_PAYLOAD_TOO_LARGE: INGEST,
   ING_RATE: 'test/ingest-rejects.test.ts',
   ING_FULL: 'test/ingest-faults.test.ts',
-  QRY_NOT_FOUND: CONTRACT,
+  QRY_NOT_FOUND: CONTRACT_ERRORS,
 }
 /** No request brings these about: mistakes of ours, which a server is made to make; and the guard of SQL, which no endpoint asks yet. */
 const NOT_BY_REQUEST: Partial<Record<ErrorCode, string>> = {

@@ -21,10 +21,12 @@ const seen: Seen[] = []
 let streams = 0
 let sent = 0
 
-/** Stands in for a query node: echoes what it saw, streams events, answers without end, or breaks off. */
+/** Stands in for a query node: echoes what it saw, streams events, answers without end or before it has read, or breaks off. */
 const upstream = http.createServer((request, response) => {
   const one: Seen = { method: request.method, url: request.url, headers: request.headers, bodyBytes: 0 }
   seen.push(one)
+  // Reads nothing, so that the receiver stops reading, too.
+  if (request.url === '/early') return void response.end('no need to go on')
   request.on('data', (chunk: Buffer) => {
     one.bodyBytes += chunk.length
   })
@@ -164,6 +166,26 @@ t.test('an open stream of events does not hold up a receiver that stops', async 
   const response = await fetch(`${stopping.baseUrl}/events`)
   await response.body?.getReader().read()
   t.equal((await stopping.stop()).code, 0)
+})
+
+t.test('a connection goes on after an answer that came before the body had ended', async t => {
+  const socket = connect(Number(new URL(baseUrl).port), '127.0.0.1')
+  t.teardown(() => socket.destroy())
+  let text = ''
+  socket.on('data', (chunk: Buffer) => {
+    text += chunk.toString()
+  })
+  const heads = (): string[] => [...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(match => match[1] as string)
+  const post = (path: string, length: number): void => {
+    socket.write(`POST ${path} HTTP/1.1\r\nhost: x\r\ncontent-length: ${length}\r\n\r\n`)
+    socket.write(Buffer.alloc(length))
+  }
+  post('/early', 15 * MiB)
+  await eventually('an answer to what nobody reads', () => heads().length === 1)
+  post('/upload', 17 * MiB)
+  socket.write('GET /page HTTP/1.1\r\nhost: x\r\n\r\n')
+  await eventually('answers to both after it', () => heads().length === 3)
+  t.strictSame(heads(), ['200', '413', '201'])
 })
 
 t.test('a body over the limit is 413, a query node that is away is 502', async t => {
