@@ -47,7 +47,7 @@ export const processorSettings = {
     'PARLEY_BACKLOG_BYTES',
     'unread bytes of a partition from which on what is old is read beside what arrives now',
     {
-      default: 64 * 1024 * 1024,
+      default: 128 * 1024 * 1024,
       min: 64 * 1024,
       max: 1024 * 1024 * 1024 * 1024,
     },
