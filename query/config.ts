@@ -49,7 +49,7 @@ export const querySettings = {
   daysMb: integer(
     'PARLEY_QUERY_DAYS_MB',
     'memory for whole days of organizations from which figures are answered, in MiB; the days of those that were asked for last are kept. 0 = every answer is read',
-    { default: 512, min: 0, max: 1024 * 1024 },
+    { default: 1024, min: 0, max: 1024 * 1024 },
   ),
   checkResponses: choice(
     'PARLEY_QUERY_CHECK_RESPONSES',
