@@ -129,9 +129,7 @@ export function addPrices(one: held.PricesOfDay, other: held.PricesOfDay): held.
 function pricedOfBoth(one: held.Priced, other: held.Priced): held.Priced {
   const before = one.conversations.length
   const length = before + other.conversations.length
-  const conversations = new Uint32Array(length)
-  conversations.set(one.conversations)
-  conversations.set(other.conversations, before)
+  const conversations = joined(one.conversations, other.conversations) as Uint32Array
   const sums = one.sums.map((list, i) => {
     const more = other.sums[i] as Float64Array
     // Without numbers all of them are 0.

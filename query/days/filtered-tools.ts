@@ -1,5 +1,6 @@
 // Tools of the calls that metadata filters let through, from kept days. When each was called last is not kept: the store tells it of the
 // few hours in which that must have been.
+import { sqlMillis } from '#proto/time.ts'
 import { boundTo, type KeyFilter } from '../filters.ts'
 import type { Reader } from '../reader.ts'
 import type { Window } from '../window.ts'
@@ -143,7 +144,7 @@ async function readLastCalls(
     ...window.parameters,
     ...boundTo(filters),
     tools: calls.map(({ tool }) => tool),
-    hours: [...hours].map(hour => new Date(hour * HOUR_S * 1000).toISOString().slice(0, 19).replace('T', ' ')),
+    hours: [...hours].map(hour => sqlMillis(hour * HOUR_S * 1000).slice(0, 19)),
   })
   const texts = createUsers()
   const lasts = rows.map(row => ({

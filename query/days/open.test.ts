@@ -3,6 +3,7 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
 import { Present } from '#proto/rows.ts'
+import { sqlMillis } from '#proto/time.ts'
 import { createMetrics } from '#runtime/metrics.ts'
 import { silentLog, walledDatabase } from '#test/rig.ts'
 import {
@@ -51,7 +52,6 @@ const keeping = () =>
     ...{ maxMb: 64, waitMs: 600_000, openReader, metrics: createMetrics('kept'), log: silentLog },
     clock: () => nowMs,
   })
-const sqlMs = (ms: number): string => new Date(ms).toISOString().slice(0, -1).replace('T', ' ')
 const HOUR_MS = 3_600_000
 let number = 0
 const dice = createDice(20_261_123)
@@ -62,7 +62,7 @@ function arriving(organization: string, agoMs: number, lateMs = dice.below(2) * 
   const [priced, n] = [dice.below(3) > 0, ++number]
   return storedEvent({
     ...{ organization, event_id: id(10_000 + n), conversation_id: id(dice.below(12)), kind: dice.pick(KINDS) },
-    ...{ at: new Date(nowMs - agoMs - lateMs).toISOString(), received_at: sqlMs(nowMs - agoMs) },
+    ...{ at: new Date(nowMs - agoMs - lateMs).toISOString(), received_at: sqlMillis(nowMs - agoMs) },
     ...{
       name: dice.pick(['find', 'send']),
       failed: dice.below(4) === 0 ? 1 : 0,

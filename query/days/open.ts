@@ -3,6 +3,7 @@
 //
 // A row keeps the instant at which it arrived, and so does its reversal, so that a cut never parts the two: what is added up are counts
 // that stand. Clocks say only where a cut is made, and so how often a day is read whole.
+import { sqlMillis } from '#proto/time.ts'
 import type { Reader } from '../reader.ts'
 import type { Versioned } from './rows.ts'
 import type { Shelf, StoreVersions } from './shelves.ts'
@@ -68,7 +69,12 @@ export async function readOpen(
 ): Promise<Unproven | undefined> {
   const base = shelf.bases.get(day)
   const cutMs = base !== undefined && storedMs - base.cutMs < MOVED_MS ? base.cutMs : storedMs
-  const bound = { ...boundDays([day]), ...shelf.parameters, arrived: sqlMs(base?.cutMs ?? 0), cut: sqlMs(cutMs) }
+  const bound = {
+    ...boundDays([day]),
+    ...shelf.parameters,
+    arrived: sqlMillis(base?.cutMs ?? 0),
+    cut: sqlMillis(cutMs),
+  }
   const rows = await reader.read<{ readonly key: string; readonly proof: string }>(
     shelf.question,
     shelf.sql.open,
@@ -109,5 +115,3 @@ export async function readOpen(
 function both(shelf: Shelf, one: Versioned | undefined, other: Versioned | undefined): Versioned | undefined {
   return one === undefined || other === undefined ? (one ?? other) : shelf.add(one, other)
 }
-
-const sqlMs = (ms: number): string => new Date(ms).toISOString().slice(0, -1).replace('T', ' ')

@@ -1,5 +1,6 @@
 // What is searched for -> the keys of the events that hold it, newest first. Words stand in an index of `texts`; the newest texts that hold
 // them are asked for first, and then which events they belong to, beside those whose name or ids hold what is searched for.
+import { sqlMillis } from '#proto/time.ts'
 import type { Conditions } from '../filters.ts'
 import { allOf } from '../filters.ts'
 import type { Slice } from '../page.ts'
@@ -175,8 +176,7 @@ async function readKeysIn(reader: Reader, looking: Looking): Promise<EventKey[]>
 
 /** A time by as much later as a call may begin after the turn that borrows from it. */
 function later(time: string): string {
-  const ms = Date.parse(`${time.slice(0, 23).replace(' ', 'T')}Z`) + BORROWED_WITHIN_MS
-  return new Date(ms).toISOString().slice(0, 23).replace('T', ' ')
+  return sqlMillis(Date.parse(`${time.slice(0, 23).replace(' ', 'T')}Z`) + BORROWED_WITHIN_MS)
 }
 
 /** What was found and still counts. */
