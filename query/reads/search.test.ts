@@ -9,6 +9,7 @@ import type { Slice } from '../page.ts'
 import { windowBetween } from '../window.ts'
 import type { EventKey } from './events.ts'
 import { foundSql, readFoundKeys, searchFor } from './search.ts'
+import { sqlTime } from './sql.ts'
 import { textsSql } from './texts.ts'
 
 const organization = id(1)
@@ -102,6 +103,23 @@ async function compare(what: string, searches: readonly string[], foundMax = 10_
 
 t.test('in parts that no merge has touched', () => compare('unmerged', [...SEARCHES, ...MORE]))
 
+t.test('texts of events are looked for in the parts that hold their instants', async t => {
+  const event = written(0)
+  const parameters = {
+    organization,
+    instants: [sqlTime(event.at)],
+    groups: [event.conversation_id],
+    events: [event.event_id],
+  }
+  const plan = await db.store.read<{ explain: string }>(`EXPLAIN indexes = 1 ${textsSql('input', 'output')}`, {
+    parameters,
+  })
+  const text = plan.map(row => row.explain).join('\n')
+  const [, read, all] = text.match(/Parts: (\d+)\/(\d+)/) ?? []
+  // Both halves are of one month, and the text of another organization has the same instant.
+  t.strictSame([read, all], ['2', '6'], text)
+})
+
 t.test('by the index, once parts are merged', async t => {
   await db.store.command('SYSTEM START MERGES texts')
   await db.store.command('OPTIMIZE TABLE texts FINAL')
@@ -118,15 +136,6 @@ t.test('by the index, once parts are merged', async t => {
   const text = plan.map(row => row.explain).join('\n')
   t.match(text, /__text_index_words_like/, 'no text is read')
   await compare('merged', [...SEARCHES, ...MORE])
-})
-
-t.test('texts of a page are read from the months of its events', async t => {
-  const parameters = { organization, months: [202606], groups: [id(0)], events: [id(1000)] }
-  const plan = await db.store.read<{ explain: string }>(`EXPLAIN indexes = 1 ${textsSql('input', 'output')}`, {
-    parameters,
-  })
-  const text = plan.map(row => row.explain).join('\n')
-  t.match(text, /Parts: 1\/2/, 'of two months one')
 })
 
 t.test('where more texts hold it than are named', () => compare('many', SEARCHES, 10))

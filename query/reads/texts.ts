@@ -3,7 +3,7 @@ import { NIL_UUID } from '#proto/ids.ts'
 import { Present } from '#proto/rows.ts'
 import type { Reader } from '../reader.ts'
 import type { EventRecord } from './events.ts'
-import { OURS, TEXT_ORDER, utf8Prefix } from './sql.ts'
+import { OURS, sqlTime, TEXT_ORDER, utf8Prefix } from './sql.ts'
 
 /** Both texts of an event; null = not captured. */
 export interface Texts {
@@ -43,7 +43,7 @@ interface TextRecord {
 export const textsSql = (input: string, output: string): string => `
   SELECT event_id, ${input} AS input, ${output} AS output
   FROM texts
-  WHERE ${OURS} AND toYYYYMM(ts) IN {months:Array(UInt32)} AND group_id IN {groups:Array(UUID)} AND event_id IN {events:Array(UUID)}
+  WHERE ${OURS} AND ts IN {instants:Array(DateTime64(9, 'UTC'))} AND group_id IN {groups:Array(UUID)} AND event_id IN {events:Array(UUID)}
   ORDER BY ${TEXT_ORDER} DESC
   LIMIT 1 BY event_id`
 
@@ -82,8 +82,9 @@ async function readStored(
   const groups = new Set(events.flatMap(event => [event.conversation_id, event.trace_id]))
   groups.delete(NIL_UUID)
   const rows = await reader.read<TextRecord>('texts', textsSql(cut('texts.input'), cut('texts.output')), {
-    // A text has the instant of its event, and texts are divided by months: the parts of all others are left alone.
-    months: [...new Set(events.map(event => Number(event.ts.slice(0, 7).replace('-', ''))))],
+    // A text has the instant of its event, and a part knows its first and its last: a group is looked for in those parts alone that hold
+    // one of these instants, of the newest events in the few that no merge has taken yet.
+    instants: [...new Set(events.map(event => sqlTime(event.ts)))],
     groups: [...groups],
     events: events.map(event => event.event_id),
   })
