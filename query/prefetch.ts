@@ -26,7 +26,7 @@ const EXCHANGEABLE: ReadonlySet<Question> = new Set<Question>([
     'costs',
     'event_by_id',
     'events',
-    'log_keys',
+    'log_page',
     'log_reach',
   ] as const),
   ...(['session_users', 'sessions', 'texts', 'turn_texts'] as const),

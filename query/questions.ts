@@ -41,7 +41,7 @@ export const QUESTIONS = {
   identifier_options: 'page',
   ledger: 'page',
   log_count: 'page',
-  log_keys: 'page',
+  log_page: 'page',
   log_reach: 'page',
   summary_costs: 'page',
   chart: 'figures',

@@ -217,5 +217,5 @@ t.test('requests are counted by endpoint and status', async t => {
   const text = await node.metrics.registry.metrics()
   t.match(text, /query_requests_total\{[^}]*endpoint="\/dashboard\/api\/event-io",status="400"[^}]*\}/)
   t.match(text, /query_request_seconds_count\{[^}]*endpoint="\/dashboard\/api\/raw-logs"[^}]*\}/)
-  t.match(text, /query_store_seconds_count\{[^}]*question="log_keys"[^}]*\}/)
+  t.match(text, /query_store_seconds_count\{[^}]*question="log_page"[^}]*\}/)
 })

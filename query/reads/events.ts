@@ -53,6 +53,15 @@ export const EVENT_COLUMNS = `
   error_type, error_message, user_id, model, provider, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens,
   reasoning_tokens, cost_nanos, present, input_preview, output_preview, input_bytes, output_bytes, metadata, checkpoints`
 
+/** Where a row stands below its organization: the rest of the table's key. */
+export const PLACE = 'toStartOfHour(ts), conversation_id, ts, event_id'
+
+/** The rows at the places that a SELECT finds: one statement in the place of two of which the second waits for the first. */
+export const rowsAt = (places: string): string => `
+  SELECT ${EVENT_COLUMNS}
+  FROM events FINAL
+  PREWHERE ${OURS} AND (${PLACE}) IN (${places})`
+
 /** The key of the table begins with organization, hour, conversation: with all three given, only their granules are read. */
 export const EVENTS_BY_KEY = `
   SELECT ${EVENT_COLUMNS}
@@ -75,20 +84,19 @@ export async function readEvents(reader: Reader, keys: readonly EventKey[]): Pro
   return keys.flatMap(key => found.get(identity(key)) ?? [])
 }
 
-// Folded here and not by the store: for a SELECT that groups, the planner tries the aggregates before it comes to the look-up by id.
-export const EVENT_BY_ID = `
-  SELECT event_id, conversation_id, ts, sign
-  FROM events
-  WHERE ${OURS} AND event_id = {event:UUID}
-  ${answeredBy('ids')}`
+/** Where an event stands, or stood. */
+export const PLACES_OF_EVENT = `
+    SELECT ${PLACE}
+    FROM events
+    WHERE ${OURS} AND event_id = {event:UUID}
+    ${answeredBy('ids')}`
 
-/** Where an event stands, whatever its time; undefined when there is none. */
-export async function findEvent(reader: Reader, event: string): Promise<EventKey | undefined> {
-  const rows = await reader.read<EventKey & { readonly sign: number }>('event_by_id', EVENT_BY_ID, { event })
-  const places = Map.groupBy(rows, row => `${row.ts} ${row.conversation_id}`)
-  const standing = [...places].filter(([, its]) => its.reduce((sum, row) => sum + row.sign, 0) > 0)
-  const [, found] = standing.sort(([a], [b]) => (a < b ? 1 : -1))[0] ?? []
-  if (found?.[0] === undefined) return undefined
-  const { event_id, conversation_id, ts } = found[0]
-  return { event_id, conversation_id, ts }
+const EVENT_BY_ID = `${rowsAt(PLACES_OF_EVENT)}
+  ORDER BY ts DESC, toString(conversation_id) DESC
+  LIMIT 1`
+
+/** An event, whatever its time; undefined when there is none. */
+export async function findEvent(reader: Reader, event: string): Promise<EventRecord | undefined> {
+  const [found] = await reader.read<EventRecord>('event_by_id', EVENT_BY_ID, { event })
+  return found
 }

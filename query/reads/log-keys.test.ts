@@ -11,7 +11,7 @@ import { id, insertEvents, insertMove, NOW_MS, readersOver, type StoredEvent, st
 import type { Slice } from '../page.ts'
 import type { Reader } from '../reader.ts'
 import { type Window, windowBetween, windowFrom } from '../window.ts'
-import { readLogKeys } from './log-keys.ts'
+import { readLogPage } from './log-keys.ts'
 
 const organization = id(1)
 const db = await walledDatabase(t, { aggregated: true })
@@ -77,7 +77,7 @@ async function pages(
   slice: Slice,
   each?: number,
 ): Promise<[string[], string[]]> {
-  const keys = await readLogKeys(reader, { window, conditions, slice, conversation: undefined, nowMs: NOW_MS, each })
+  const keys = await readLogPage(reader, { window, conditions, slice, conversation: undefined, nowMs: NOW_MS, each })
   const { from, to } = window.parameters
   const isIn = holds.get(conditions) as (row: StoredEvent['event']) => boolean
   const { after, offset, limit } = slice
@@ -136,11 +136,11 @@ t.test('sums of the newest days are asked for once, and those of all days only w
     await pages(conditions, windowFrom(0), { offset: 0, limit })
     t.strictSame(asked, expected, `${conditions.sql.join()} ${limit}`)
   }
-  await f(NOTHING, 51, ['log_reach', 'log_keys'])
-  await f(FAILED, 6, ['log_reach', 'log_keys', 'log_keys'])
-  await f(NOTHING, 951, ['log_reach', 'log_reach', 'log_keys'])
+  await f(NOTHING, 51, ['log_reach', 'log_page'])
+  await f(FAILED, 6, ['log_reach', 'log_page', 'log_page'])
+  await f(NOTHING, 951, ['log_reach', 'log_reach', 'log_page'])
   // Fewer than that there are: the window is read to its end.
-  await f(NOTHING, 5_000, ['log_reach', 'log_reach', 'log_keys'])
+  await f(NOTHING, 5_000, ['log_reach', 'log_reach', 'log_page'])
 })
 
 t.test('what days know of failures says how far a list of them looks, and a wrong guess changes no answer', async t => {
@@ -154,9 +154,9 @@ t.test('what days know of failures says how far a list of them looks, and a wron
   const each = eventsEachFailure(kept, organization, window)
   t.ok(each !== undefined && each > 50 && each < 70, String(each))
   for (const [guess, expected] of [
-    [each, ['log_reach', 'log_keys']],
-    [0, ['log_reach', 'log_keys', 'log_keys']],
-    [1e9, ['log_reach', 'log_reach', 'log_keys']],
+    [each, ['log_reach', 'log_page']],
+    [0, ['log_reach', 'log_page', 'log_page']],
+    [1e9, ['log_reach', 'log_reach', 'log_page']],
   ] as const) {
     asked.length = 0
     t.strictSame(...(await pages(FAILED, windowFrom(0), { offset: 0, limit: 6 }, guess)), String(guess))

@@ -1,4 +1,4 @@
-// Keys of one page of raw logs, newest first. `events` is ordered by hour and conversation, not by time, so a page would read the
+// One page of raw logs, newest first. `events` is ordered by hour and conversation, not by time, so a page would read the
 // whole window; log-reach.ts says how far back it has to look instead.
 import { FOLDED_BY_ONE } from '#store/classes.ts'
 import type { Conditions } from '../filters.ts'
@@ -7,7 +7,7 @@ import type { Slice } from '../page.ts'
 import { afterCursor, sliceParameters, sliceSql } from '../page.ts'
 import type { Reader } from '../reader.ts'
 import type { Window } from '../window.ts'
-import type { EventKey } from './events.ts'
+import { type EventRecord, PLACE, rowsAt } from './events.ts'
 import { createReach } from './log-reach.ts'
 import { answeredBy, hoursBetween, OURS, sqlTime } from './sql.ts'
 
@@ -25,16 +25,26 @@ const untilOf = (slice: Slice): string =>
   slice.after ? "least({after_at:DateTime64(9, 'UTC')}, {to:DateTime64(9, 'UTC')})" : "{to:DateTime64(9, 'UTC')}"
 
 /**
- * The page as far back as `lower`; conditions on the key, which `within` may add to, come before the fold of corrections, all others
- * after it.
+ * Keys of the page as far back as `lower`; conditions on the key, which `within` may add to, come before the fold of corrections, all
+ * others after it.
  */
-export const pageSql = (conditions: Conditions, slice: Slice, within: readonly string[] = []): string => `
-  SELECT event_id, conversation_id, ts
+export const pageSql = (
+  conditions: Conditions,
+  slice: Slice,
+  within: readonly string[] = [],
+  columns = 'event_id, conversation_id, ts',
+): string => `
+  SELECT ${columns}
   FROM events FINAL
   PREWHERE ${OURS}
     AND ts >= {lower:DateTime64(9, 'UTC')} AND ts < {to:DateTime64(9, 'UTC')}
     AND ${hoursBetween("{lower:DateTime64(9, 'UTC')}", untilOf(slice))}${slice.after ? " AND ts <= {after_at:DateTime64(9, 'UTC')}" : ''}${andAll(within)}
   WHERE (${afterCursor(slice, 'ts', 'toString(event_id)')})${andAll(conditions.sql)}${sliceSql('ts', 'toString(event_id)')}`
+
+/** The same with its rows. Only keys are read of what the page does not hold. */
+export const pageRowsSql = (conditions: Conditions, slice: Slice, within: readonly string[] = []): string => `
+  ${rowsAt(pageSql(conditions, slice, within, PLACE))}
+  ORDER BY ts DESC, toString(event_id)`
 
 /** Where a conversation begins, from the aggregate by conversation; null when it has no events. */
 export const CONVERSATION_BOUNDS = `
@@ -46,7 +56,7 @@ export const CONVERSATION_BOUNDS = `
   ${answeredBy('bounds')}`
 
 /** Which page. */
-export interface AskedKeys {
+export interface AskedPage {
   readonly window: Window
   readonly conditions: Conditions
   readonly conversation: string | undefined
@@ -56,15 +66,19 @@ export interface AskedKeys {
   readonly each?: number | undefined
 }
 
-/** Keys of a page in a window, under conditions, of one conversation or of all. */
-export async function readLogKeys(reader: Reader, options: AskedKeys): Promise<EventKey[]> {
+/** A page in a window, under conditions, of one conversation or of all. */
+export async function readLogPage(reader: Reader, options: AskedPage): Promise<EventRecord[]> {
   const { window, conditions, conversation, slice } = options
   const filtered = conditions.sql.length > 0
-  const sql = pageSql(conditions, slice, conversation === undefined ? [] : ['conversation_id = {conversation:UUID}'])
+  const sql = pageRowsSql(
+    conditions,
+    slice,
+    conversation === undefined ? [] : ['conversation_id = {conversation:UUID}'],
+  )
   const { from, to } = window.parameters
-  const page = (lower: string, events = Number.POSITIVE_INFINITY): Promise<EventKey[]> =>
-    reader.read<EventKey>(
-      'log_keys',
+  const page = (lower: string, events = Number.POSITIVE_INFINITY): Promise<EventRecord[]> =>
+    reader.read<EventRecord>(
+      'log_page',
       sql,
       {
         ...conditions.parameters,
@@ -90,9 +104,9 @@ export async function readLogKeys(reader: Reader, options: AskedKeys): Promise<E
     if (lower === undefined) return page(from)
     let farther: number = FARTHER.most
     if (lower !== looked) {
-      const keys = await page(lower, events)
-      if (keys.length === slice.limit) return keys
-      if (keys.length > 0) farther = (FARTHER.spare * all) / (slice.offset + keys.length)
+      const found = await page(lower, events)
+      if (found.length === slice.limit) return found
+      if (found.length > 0) farther = (FARTHER.spare * all) / (slice.offset + found.length)
       looked = lower
     }
     events = Math.ceil(events * Math.min(Math.max(farther, FARTHER.least), FARTHER.most))

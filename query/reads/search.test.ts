@@ -104,13 +104,8 @@ async function compare(what: string, searches: readonly string[], foundMax = 10_
 t.test('in parts that no merge has touched', () => compare('unmerged', [...SEARCHES, ...MORE]))
 
 t.test('texts of events are looked for in the parts that hold their instants', async t => {
-  const event = written(0)
-  const parameters = {
-    organization,
-    instants: [sqlTime(event.at)],
-    groups: [event.conversation_id],
-    events: [event.event_id],
-  }
+  const instants = [sqlTime(written(0).at)]
+  const parameters = { organization, instants, groups: [id(0)], events: [id(1000)] }
   const plan = await db.store.read<{ explain: string }>(`EXPLAIN indexes = 1 ${textsSql('input', 'output')}`, {
     parameters,
   })

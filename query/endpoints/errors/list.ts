@@ -8,7 +8,7 @@ import { pageOf } from '../../page.ts'
 import type { EventRecord } from '../../reads/events.ts'
 import { positionOf } from '../../reads/events.ts'
 import type { Texts } from '../../reads/texts.ts'
-import { pageKeys, readRows } from '../raw-logs/list.ts'
+import { fillRows, readPage } from '../raw-logs/list.ts'
 
 export const errorsList = endpoint({
   method: 'POST',
@@ -23,8 +23,8 @@ export const errorsList = endpoint({
 
 /** The body of the endpoint. */
 export async function readErrors(call: Call, request: QueryFilters) {
-  const found = await pageKeys(call, { ...request, success: false })
-  const rows = await readRows(call, found.slice(0, request.page_size), false)
+  const found = await readPage(call, { ...request, success: false })
+  const rows = await fillRows(call, found.slice(0, request.page_size), false)
   return {
     errors: rows.map(({ row, record, texts }): ErrorRow => ({ ...row, ...failureOf(record, texts) })),
     ...pageOf(request, found, positionOf),

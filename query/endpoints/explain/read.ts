@@ -7,7 +7,7 @@ import type { PriceOverride } from '#proto/prices.ts'
 import type { RuleDraft } from '#proto/rules.ts'
 import type { Call } from '../../endpoint.ts'
 import type { EventRecord } from '../../reads/events.ts'
-import { findEvent, readEvents } from '../../reads/events.ts'
+import { findEvent } from '../../reads/events.ts'
 import { readOrigin } from '../../reads/origins.ts'
 
 /** What an organization says, as far as it decides how a payload is read. */
@@ -28,12 +28,9 @@ export async function findToExplain(
   { reader, organization, prices: list, payloads }: Pick<Call, 'reader' | 'organization' | 'prices' | 'payloads'>,
   eventId: string,
 ): Promise<FoundEvent> {
-  const key = await findEvent(reader, eventId)
-  const [record] = key === undefined ? [] : await readEvents(reader, [key])
-  if (key === undefined || record === undefined) {
-    throw new ParleyError('QRY_NOT_FOUND', 'no such event', { field: 'event_id' })
-  }
-  const origin = await readOrigin(reader, key)
+  const record = await findEvent(reader, eventId)
+  if (record === undefined) throw new ParleyError('QRY_NOT_FOUND', 'no such event', { field: 'event_id' })
+  const origin = await readOrigin(reader, record)
   const frame = origin === undefined ? null : await payloads(origin)
   // A position says where, not whose: streams that were made anew count from one again.
   if (frame === null || uuidText(frame.organization) !== organization.id.toLowerCase()) return { record, read: null }

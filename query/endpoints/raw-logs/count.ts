@@ -8,7 +8,7 @@ import { answeredByDay, EVENTS } from '../../reads/daily.ts'
 import { OURS, RAGGED_DAYS, WHOLE_DAYS } from '../../reads/sql.ts'
 import { windowOf } from '../../window.ts'
 import { successCondition } from './filters.ts'
-import { oneKey } from './list.ts'
+import { readOne } from './list.ts'
 
 /** Whole days from the aggregate by name; the conditions use its own expressions, else the planner would not take it. */
 export const wholeDaysSql = (conditions: Conditions): string => `
@@ -34,7 +34,7 @@ export const rawLogsCount = endpoint({
   response: RawLogsCountResponse,
   work: async (call, request) => {
     if (request.event_id !== undefined) {
-      return { total_count: (await oneKey(call, { ...request, page: 1 }, request.event_id)).length }
+      return { total_count: (await readOne(call, { ...request, page: 1 }, request.event_id)).length }
     }
     const conditions = await aggregateConditions(call, request)
     if (conditions === null) return { total_count: null }

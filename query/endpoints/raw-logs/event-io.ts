@@ -3,7 +3,7 @@ import { EventIoRequest, EventIoResponse } from '#proto/dashboard/raw-logs.ts'
 import { ParleyError } from '#proto/errors.ts'
 import { sessionIdOf } from '../../answers.ts'
 import { endpoint } from '../../endpoint.ts'
-import { findEvent, readEvents } from '../../reads/events.ts'
+import { findEvent } from '../../reads/events.ts'
 import { readLenders } from '../../reads/lenders.ts'
 import { readTexts } from '../../reads/texts.ts'
 
@@ -16,8 +16,7 @@ export const eventIo = endpoint({
   request: EventIoRequest,
   response: EventIoResponse,
   work: async ({ reader }, request) => {
-    const key = await findEvent(reader, request.event_id)
-    const [event] = key === undefined ? [] : await readEvents(reader, [key])
+    const event = await findEvent(reader, request.event_id)
     if (event === undefined) throw new ParleyError('QRY_NOT_FOUND', 'no such event', { field: 'event_id' })
     const lenders = await readLenders(reader, [event])
     const texts = await readTexts(reader, [event], Number.POSITIVE_INFINITY, lenders)

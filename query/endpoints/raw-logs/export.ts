@@ -14,17 +14,17 @@ import type { Position } from '../../cursor.ts'
 import type { Call } from '../../endpoint.ts'
 import { Chunks, endpoint } from '../../endpoint.ts'
 import type { Reader } from '../../reader.ts'
-import type { EventKey } from '../../reads/events.ts'
+import type { EventRecord } from '../../reads/events.ts'
 import { positionOf } from '../../reads/events.ts'
 import { failureOf } from '../errors/list.ts'
 import type { LogFilters } from './filters.ts'
 import type { LogRow } from './list.ts'
-import { keysOf, oneKey, readRowsInParts } from './list.ts'
+import { fillRowsInParts, readOne, readSlice } from './list.ts'
 
 /** Rows of an export at most; then a last line says `#truncated`. */
 const EXPORT_MAX_ROWS = 1_000_000
 /** Rows that are found at a time, and bytes of texts that are read at a time: a row may have 128 KiB. */
-const SLICE_KEYS = 2000
+const SLICE_EVENTS = 2000
 const SLICE_BYTES = 8 * 1024 * 1024
 
 /** One column: its header and its cell. */
@@ -80,9 +80,9 @@ export const errorsExport = endpoint({
 export async function exportLogs(asked: Call, request: RawLogsRequest): Promise<AsyncGenerator<string>> {
   const call = unhurried(asked)
   const { event_id, exclude_io } = request
-  const keys =
-    event_id === undefined ? slices(call, request) : oneSlice(await oneKey(call, { ...request, page: 1 }, event_id))
-  return lines(call, keys, [...LOG_COLUMNS, await metadataColumn(call)], exclude_io)
+  const events =
+    event_id === undefined ? slices(call, request) : oneSlice(await readOne(call, { ...request, page: 1 }, event_id))
+  return lines(call, events, [...LOG_COLUMNS, await metadataColumn(call)], exclude_io)
 }
 
 /** The body of errors/export; of raw-logs' filters only the base ones count. */
@@ -94,8 +94,8 @@ export async function exportErrors(asked: Call, request: QueryFilters): Promise<
     event_id: _3,
     ...base
   } = request as Partial<RawLogsRequest> & QueryFilters
-  const keys = slices(call, { ...base, success: false })
-  return lines(call, keys, [...ERROR_COLUMNS, await metadataColumn(call)], false)
+  const events = slices(call, { ...base, success: false })
+  return lines(call, events, [...ERROR_COLUMNS, await metadataColumn(call)], false)
 }
 
 /** The same call, whose queries take one core each: nobody waits for the next slice of a file as for a page. */
@@ -119,18 +119,18 @@ async function metadataColumn({ records, organization }: Call): Promise<Column> 
   ]
 }
 
-async function* oneSlice(keys: readonly EventKey[]): AsyncGenerator<readonly EventKey[]> {
+async function* oneSlice(keys: readonly EventRecord[]): AsyncGenerator<readonly EventRecord[]> {
   yield keys
 }
 
 /** Keys of everything that the filters let through, a slice at a time. */
-async function* slices(call: Call, request: LogFilters & BaseFilters): AsyncGenerator<readonly EventKey[]> {
+async function* slices(call: Call, request: LogFilters & BaseFilters): AsyncGenerator<readonly EventRecord[]> {
   let after: Position | undefined
   do {
-    const keys = await keysOf(call, request, { offset: 0, limit: SLICE_KEYS, after })
-    yield keys
-    const last = keys.at(-1)
-    after = keys.length === SLICE_KEYS && last !== undefined ? positionOf(last) : undefined
+    const events = await readSlice(call, request, { offset: 0, limit: SLICE_EVENTS, after })
+    yield events
+    const last = events.at(-1)
+    after = events.length === SLICE_EVENTS && last !== undefined ? positionOf(last) : undefined
   } while (after !== undefined)
 }
 
@@ -140,21 +140,21 @@ async function* slices(call: Call, request: LogFilters & BaseFilters): AsyncGene
  */
 export async function* lines(
   call: Call,
-  found: AsyncGenerator<readonly EventKey[]>,
+  found: AsyncGenerator<readonly EventRecord[]>,
   columns: readonly Column[],
   excludeIo: boolean,
   maxRows = EXPORT_MAX_ROWS,
 ): AsyncGenerator<string> {
   let head = csvLine(columns.map(([header]) => header))
   let written = 0
-  for await (const keys of found) {
-    const part = keys.slice(0, maxRows - written)
-    for await (const rows of readRowsInParts(call, part, excludeIo, SLICE_BYTES)) {
+  for await (const events of found) {
+    const part = events.slice(0, maxRows - written)
+    for await (const rows of fillRowsInParts(call, part, excludeIo, SLICE_BYTES)) {
       yield head + rows.map(row => csvLine(columns.map(([, cell]) => cell(row)))).join('')
       head = ''
     }
     written += part.length
-    if (part.length < keys.length) {
+    if (part.length < events.length) {
       yield head + csvLine(['#truncated'])
       return
     }

@@ -10,11 +10,11 @@ import { allOf, andAll, byKey, NOTHING } from '../../filters.ts'
 import type { Slice } from '../../page.ts'
 import { pageOf, sliceOf } from '../../page.ts'
 import { boundsOf } from '../../reads/conversation-facts.ts'
-import type { EventKey, EventRecord } from '../../reads/events.ts'
+import type { EventRecord } from '../../reads/events.ts'
 import { findEvent, positionOf, readEvents } from '../../reads/events.ts'
 import { findBySentId, findTrace, uuidOf } from '../../reads/ids.ts'
 import { readLenders } from '../../reads/lenders.ts'
-import { readLogKeys } from '../../reads/log-keys.ts'
+import { readLogPage } from '../../reads/log-keys.ts'
 import { readFoundKeys, searchFor } from '../../reads/search.ts'
 import type { SessionUser } from '../../reads/sessions.ts'
 import { readUsersOf } from '../../reads/sessions.ts'
@@ -36,8 +36,8 @@ export const rawLogs = endpoint({
   response: RawLogsResponse,
   work: async (call, request) => {
     const found =
-      request.event_id === undefined ? await pageKeys(call, request) : await oneKey(call, request, request.event_id)
-    const rows = await readRows(call, found.slice(0, request.page_size), request.exclude_io)
+      request.event_id === undefined ? await readPage(call, request) : await readOne(call, request, request.event_id)
+    const rows = await fillRows(call, found.slice(0, request.page_size), request.exclude_io)
     return { events: rows.map(({ row }) => row), ...pageOf(request, found, positionOf) }
   },
 })
@@ -49,9 +49,12 @@ export interface LogRow {
   readonly texts: Texts
 }
 
-/** The events of some keys, in their order. */
-export async function readRows({ reader }: Call, keys: readonly EventKey[], excludeIo: boolean): Promise<LogRow[]> {
-  const records = await readEvents(reader, keys)
+/** Events as lists show them, in their order. */
+export async function fillRows(
+  { reader }: Call,
+  records: readonly EventRecord[],
+  excludeIo: boolean,
+): Promise<LogRow[]> {
   const [users, [lenders, found]] = await Promise.all([
     readUsersOf(reader, records),
     readLenders(reader, records).then(
@@ -63,13 +66,12 @@ export async function readRows({ reader }: Call, keys: readonly EventKey[], excl
 }
 
 /** The same a part at a time, so that the texts of a part take at most about `maxBytes`. */
-export async function* readRowsInParts(
+export async function* fillRowsInParts(
   { reader }: Call,
-  keys: readonly EventKey[],
+  records: readonly EventRecord[],
   excludeIo: boolean,
   maxBytes: number,
 ): AsyncGenerator<LogRow[]> {
-  const records = await readEvents(reader, keys)
   const [users, lenders] = await Promise.all([readUsersOf(reader, records), readLenders(reader, records)])
   const bytesOf = (record: EventRecord): number => {
     const { input = record, output = record }: Lenders = lenders.get(record.event_id) ?? {}
@@ -100,28 +102,28 @@ function rowsOf(
   })
 }
 
-/** Keys of the page and one more. */
-export function pageKeys(
+/** The events of the page and one more. */
+export function readPage(
   call: Call,
   request: LogFilters & BaseFilters & { page: number; page_size: number; cursor?: string },
-): Promise<EventKey[]> {
-  return keysOf(call, request, sliceOf(request))
+): Promise<EventRecord[]> {
+  return readSlice(call, request, sliceOf(request))
 }
 
-/** Keys of a slice of what the filters let through, newest first. */
-export async function keysOf(call: Call, request: LogFilters & BaseFilters, slice: Slice): Promise<EventKey[]> {
+/** A slice of what the filters let through, newest first. */
+export async function readSlice(call: Call, request: LogFilters & BaseFilters, slice: Slice): Promise<EventRecord[]> {
   const { search_query, ...others } = request
-  const found = search_query ? await keysOfId(call, others, search_query, slice) : null
-  return found ?? keysIn(call, request, windowOf(request, call.nowMs), slice)
+  const found = search_query ? await readNamed(call, others, search_query, slice) : null
+  return found ?? readIn(call, request, windowOf(request, call.nowMs), slice)
 }
 
-async function keysIn(
+async function readIn(
   call: Call,
   request: LogFilters & BaseFilters,
   window: Window,
   slice: Slice,
   more = NOTHING,
-): Promise<EventKey[]> {
+): Promise<EventRecord[]> {
   const { search_query, ...others } = request
   const filters = byKey(request.metadata_filters)
   const captured = await readCaptured(call.kept, call.reader, { organization: call.organization.id, filters })
@@ -129,9 +131,10 @@ async function keysIn(
   // What has no words that an index knows, or is looked for in one conversation, is looked for in what a page reaches.
   if (search.words.sql.length > 0 && request.conversation_id === undefined) {
     const conditions = allOf(logConditions(others, captured), more)
-    return readFoundKeys(call.reader, { search, window, conditions, slice, nowMs: call.nowMs })
+    const found = await readFoundKeys(call.reader, { search, window, conditions, slice, nowMs: call.nowMs })
+    return readEvents(call.reader, found)
   }
-  return readLogKeys(call.reader, {
+  return readLogPage(call.reader, {
     ...(request.success === false ? { each: eventsEachFailure(call.kept, call.organization.id, window) } : {}),
     window,
     conditions: allOf(logConditions(request, captured), more),
@@ -142,16 +145,16 @@ async function keysIn(
 }
 
 /** What an id that was searched for names, whatever its time: an event, or all of a conversation or trace; null when it names none. */
-async function keysOfId(
+async function readNamed(
   call: Call,
   request: LogFilters & BaseFilters,
   text: string,
   slice: Slice,
-): Promise<EventKey[] | null> {
+): Promise<EventRecord[] | null> {
   const { reader } = call
-  const ofConversation = (id: string): Promise<EventKey[]> | EventKey[] => {
+  const ofConversation = (id: string): Promise<EventRecord[]> | EventRecord[] => {
     const asked = request.conversation_id?.toLowerCase() ?? id
-    return asked === id ? keysIn(call, { ...request, conversation_id: id }, windowFrom(0), slice) : []
+    return asked === id ? readIn(call, { ...request, conversation_id: id }, windowFrom(0), slice) : []
   }
   const id = uuidOf(text)
   if (id === null) {
@@ -159,31 +162,33 @@ async function keysOfId(
     return conversation === undefined ? null : ofConversation(conversation)
   }
   if ((await findEvent(reader, id)) !== undefined) {
-    return slice.after === undefined && slice.offset === 0 ? oneKey(call, { ...request, page: 1 }, id) : []
+    return slice.after === undefined && slice.offset === 0 ? readOne(call, { ...request, page: 1 }, id) : []
   }
   if ((await boundsOf(reader, [id])) !== null) return ofConversation(id)
   const trace = await findTrace(reader, id)
   const ofTrace = { sql: ['trace_id = {trace:UUID}'], parameters: { trace: id } }
-  return trace === null ? null : keysIn(call, request, trace, slice, ofTrace)
+  return trace === null ? null : readIn(call, request, trace, slice, ofTrace)
 }
 
-/** The key of one event, whatever its time, when it passes the other filters; it is all of page one. */
-export async function oneKey(
+/** One event, whatever its time, when it passes the other filters; it is all of page one. */
+export async function readOne(
   call: Call,
   request: LogFilters & BaseFilters & { page: number },
   event: string,
-): Promise<EventKey[]> {
-  const key = await findEvent(call.reader, event)
-  if (key === undefined || request.page > 1) return []
+): Promise<EventRecord[]> {
+  const found = await findEvent(call.reader, event)
+  if (found === undefined || request.page > 1) return []
   const conditions = logConditions(request)
-  if (request.conversation_id !== undefined && request.conversation_id.toLowerCase() !== key.conversation_id) return []
-  if (conditions.sql.length === 0) return [key]
-  return call.reader.read<EventKey>(
+  if (request.conversation_id !== undefined && request.conversation_id.toLowerCase() !== found.conversation_id)
+    return []
+  if (conditions.sql.length === 0) return [found]
+  const passes = await call.reader.read(
     'event_filtered',
-    `SELECT event_id, conversation_id, ts
+    `SELECT event_id
      FROM events FINAL
      PREWHERE ${OURS} AND ts = {lower:DateTime64(9, 'UTC')} AND conversation_id = {conversation:UUID} AND event_id = {event:UUID}
      WHERE 1${andAll(conditions.sql)}`,
-    { ...conditions.parameters, lower: sqlTime(key.ts), conversation: key.conversation_id, event: key.event_id },
+    { ...conditions.parameters, lower: sqlTime(found.ts), conversation: found.conversation_id, event: found.event_id },
   )
+  return passes.length === 0 ? [] : [found]
 }
