@@ -10,6 +10,7 @@ import type { CallBook } from './calls.ts'
 import type { CursorKeeper } from './cursor.ts'
 import { Stopped } from './cursor.ts'
 import type { Gate } from './gate.ts'
+import type { LinkAnswers } from './link-answers.ts'
 import type { LinkMemory } from './link-memory.ts'
 import type { ProcessorMetrics } from './metrics.ts'
 import { Backoff } from './pause.ts'
@@ -33,6 +34,8 @@ export interface OwnerShared {
   /** Retention classes other than 0, by organization. */
   readonly classes: () => Readonly<Record<string, number>>
   readonly readings: Readings
+  /** What the store says of links. */
+  readonly linked: LinkAnswers
   /** Late links; left out: spans without a session are stored under their stand-ins, and moved. */
   readonly links?: LinkMemory
   /** Rows of one move; left out: as many as a statement may hold. */

@@ -29,6 +29,7 @@ import type { OwnerShared } from './context.ts'
 import { createGate } from './gate.ts'
 import type { Lease } from './lease.ts'
 import { takeLease, thisHolder } from './lease.ts'
+import { createLinkAnswers } from './link-answers.ts'
 import { createProcessorMetrics } from './metrics.ts'
 import type { Owner } from './owner.ts'
 import { startOwner } from './owner.ts'
@@ -72,6 +73,7 @@ export async function createBench(
     jsm: await jetstreamManager(nc, { timeout: 2_000 }),
     cursors: buckets.cursors,
     store: db.store,
+    linked: createLinkAnswers(db.store),
     pool,
     gate: createGate(2, 64 * 1024 * 1024),
     log,

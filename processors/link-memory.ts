@@ -7,10 +7,9 @@ import type { NatsConnection } from '@nats-io/transport-node'
 import { BLOCKS_STREAM } from '#proto/streams.ts'
 import type { Log } from '#runtime/log.ts'
 import { Outage } from '#runtime/outage.ts'
-import type { Store } from '#store/client.ts'
 import { followFinished, type PlacedRecord } from './finished-ranges.ts'
+import { hasLinks, type LinkAnswers } from './link-answers.ts'
 import { type Home, keyOf } from './loose.ts'
-import { linkedTraces, type Positions, positionsOf } from './moves.ts'
 import { sleep } from './pause.ts'
 import { Recent } from './recent.ts'
 
@@ -20,8 +19,8 @@ export interface LinkMemory {
   readonly revision: number
   /** By the name of a trace's stand-in. */
   homeOf(key: string): Home | undefined
-  /** Where links stand whose records come after one position and before another; undefined when that is no longer known. */
-  between(after: number, before: number): readonly Positions[] | undefined
+  /** Ranges with links whose records come after one position and before another; undefined when that is no longer known. */
+  between(after: number, before: number): readonly PlacedRecord[] | undefined
   close(): void
 }
 
@@ -38,14 +37,14 @@ interface LinkMemoryOptions {
   readonly nc: NatsConnection
   readonly js: JetStreamClient
   readonly jsm: JetStreamManager
-  readonly store: Store
+  readonly linked: LinkAnswers
   readonly log: Log
   /** Traces that are remembered at most; for tests. */
   readonly traces?: number
 }
 
 /** Starts following. */
-export function followLinks({ nc, js, jsm, store, log, traces = TRACES }: LinkMemoryOptions): LinkMemory {
+export function followLinks({ nc, js, jsm, linked, log, traces = TRACES }: LinkMemoryOptions): LinkMemory {
   const closed = new AbortController()
   const { signal } = closed
   const homes = new Recent<Home>(Math.ceil(traces / 2))
@@ -56,12 +55,9 @@ export function followLinks({ nc, js, jsm, store, log, traces = TRACES }: LinkMe
   let revision = 0
 
   const learn = async (found: readonly PlacedRecord[]): Promise<void> => {
-    const links = found.filter(({ record }) => (record.rows.links ?? 0) > 0)
-    if (links.length > 0) {
-      const known = await linkedTraces(store, { links: positionsOf(links.map(({ record }) => record)), rows: [] })
-      for (const { provisional, home, session } of known) {
-        homes.set(keyOf(provisional), { conversation_id: home, session_id: session })
-      }
+    const links = found.filter(hasLinks)
+    for (const { provisional, home, session } of await linked.tracesOf(links)) {
+      homes.set(keyOf(provisional), { conversation_id: home, session_id: session })
     }
     records.push(...links)
     if (records.length > RECORDS) {
@@ -105,8 +101,7 @@ export function followLinks({ nc, js, jsm, store, log, traces = TRACES }: LinkMe
     homeOf: key => homes.get(key),
     between: (after, before) => {
       if (after < since) return undefined
-      const within = records.filter(({ position }) => position > after && position < before)
-      return positionsOf(within.map(({ record }) => record))
+      return records.filter(({ position }) => position > after && position < before)
     },
     close: () => closed.abort(),
   }

@@ -19,6 +19,7 @@ import { processorSettings } from './config.ts'
 import { createGate } from './gate.ts'
 import { REQUEST_TIMEOUT_MS } from './insert.ts'
 import { thisHolder } from './lease.ts'
+import { createLinkAnswers } from './link-answers.ts'
 import { followLinks } from './link-memory.ts'
 import { joinMembers } from './members.ts'
 import { createProcessorMetrics } from './metrics.ts'
@@ -74,7 +75,10 @@ await runPart('processor', async ({ env, log, metrics }) => {
   const js = jetstream(nc, { timeout: 5_000 })
   const jsm = await jetstreamManager(nc, { timeout: 5_000 })
   // What an owner asks about its rows has its answer in the shard of its partition: links too are of organizations of that shard.
-  const placed = shards.all.map(store => ({ store, links: followLinks({ nc, js, jsm, store, log }) }))
+  const placed = shards.all.map(store => {
+    const linked = createLinkAnswers(store)
+    return { store, linked, links: followLinks({ nc, js, jsm, linked, log }) }
+  })
   const shared = {
     nc,
     js,

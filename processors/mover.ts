@@ -13,9 +13,10 @@ import { compareAndSet, Stopped } from './cursor.ts'
 import type { Fence } from './fence.ts'
 import { type FinishedRanges, followFinished, type PlacedRecord } from './finished-ranges.ts'
 import { queryIdOf } from './insert.ts'
+import { hasLinks } from './link-answers.ts'
+import { type Begun, type Part, slicesBySequence, slicesOf } from './move-slices.ts'
 import {
   countLost,
-  type Hours,
   hoursOf,
   type LinkedTrace,
   type Lost,
@@ -30,7 +31,6 @@ import {
 } from './moves.ts'
 import { sleep } from './pause.ts'
 import { persevere } from './persevere.ts'
-import type { Begin } from './placing.ts'
 import { copy, leftOf } from './staged.ts'
 
 /** What stands in the partition's key. */
@@ -54,13 +54,10 @@ const IDLE_MS = 5_000
 /** Spans and links that one round looks at. */
 const ROUND_UNITS = 200_000
 const ROUND_RECORDS = 2_000
-/** Positions that one slice of traces spans, at least. */
-const NEAR = 1_000
-/** Traces and conversations that one statement names, and of sessions so many characters as one of them. */
-const SLICE_NAMES = 50_000
-const NAME_CHARS = 32
-/** Records without anything to do are passed in memory, and told now and then. */
+/** Records without anything to do are passed in memory, and told now and then: what a successor looks at again is bounded. */
 const TELL_RECORDS = 2_000
+
+const unitsOf = ({ loose = 0, rows: { links = 0 } }: BlockRecord): number => loose + links
 
 /** Moves the rows of one partition until its signal aborts or it is drained. */
 export class Mover {
@@ -70,6 +67,8 @@ export class Mover {
   #state: MoverState
   #revision = 0
   #told = 0
+  /** Units of the records since then. */
+  #untold = 0
 
   constructor(context: PartitionContext, fence: Fence) {
     this.#context = context
@@ -91,8 +90,8 @@ export class Mover {
         const startedAt = performance.now()
         const moved = await this.#look(round)
         finished.waiting.splice(0, round.length)
-        await this.#pass((round.at(-1) as PlacedRecord).position, moved)
-        if (moved) await sleep(Math.min(ROUND_MS, performance.now() - startedAt), this.#context.signal)
+        await this.#pass(round, moved)
+        await sleep(Math.min(ROUND_MS, performance.now() - startedAt), this.#context.signal)
       }
     }
   }
@@ -108,7 +107,7 @@ export class Mover {
   #next({ waiting }: FinishedRanges): PlacedRecord[] {
     let units = 0
     const end = waiting.findIndex(({ record }, i) => {
-      units += (record.loose ?? 0) + (record.rows.links ?? 0)
+      units += unitsOf(record)
       return i === ROUND_RECORDS || units > ROUND_UNITS || this.#isOpen(record)
     })
     // One range is looked at however much it holds.
@@ -131,34 +130,43 @@ export class Mover {
 
   /** True when there was something to look for. */
   async #look(round: readonly PlacedRecord[]): Promise<boolean> {
-    const { settling, cursor } = this.#context
+    const { cursor } = this.#context
     // Of whatever else is settled from now on another record tells: a row and its capture are both seen by a round, or neither.
     const settled = settledCondition(cursor.value)
     const touched = this.#touchedBy(round)
-    if (Object.values(touched).every(positions => positions.length === 0)) return false
-    const traces = await this.#insist(() => this.#timed('links', () => linkedTraces(settling.store, touched)))
-    if (traces.length > 0) await this.#write({ ...this.#state, move: { id: randomUUID(), pairs: 0 } })
+    const traces = await this.#insist(() => this.#timed('links', () => this.#linked(touched)))
+    let looked = false
     for (const some of slicesOf(traces)) {
-      const { recent, older } = await this.#insist(() => this.#timed('older', () => this.#split(some)))
-      const captured = recent.flatMap(({ trace, begin }) => (begin.captured ? [trace] : []))
-      // Before their rows: what still stands elsewhere is how whoever comes next finds a trace again.
-      await this.#insist(() => this.#alone(() => this.#captures({ traces: some, captured, older, settled })))
-      for (const part of [...slicesBySequence(recent), { traces: older, from: 0, spans: Number.POSITIVE_INFINITY }]) {
-        // Others may take rows of this partition back between two moves.
-        for (let more = part.traces.length > 0; more; ) {
-          this.#check()
-          more = await this.#insist(() => this.#alone(() => this.#home(part, settled)))
-        }
+      const split = await this.#insist(() => this.#timed('older', () => this.#split(some)))
+      // Of most traces nothing stands in this partition that could go home.
+      if (split.recent.length + split.older.length === 0) continue
+      if (!looked) await this.#write({ ...this.#state, move: { id: randomUUID(), pairs: 0 } })
+      looked = true
+      await this.#bring(split, settled)
+    }
+    return looked
+  }
+
+  /** Brings rows of these traces home. */
+  async #bring({ recent, older }: Split, settled: string): Promise<void> {
+    const traces = [...recent.map(({ trace }) => trace), ...older]
+    const captured = recent.flatMap(({ trace, begin }) => (begin.captured ? [trace] : []))
+    // Before their rows: what still stands elsewhere is how whoever comes next finds a trace again.
+    await this.#insist(() => this.#alone(() => this.#captures({ traces, captured, older, settled })))
+    for (const part of [...slicesBySequence(recent), { traces: older, from: 0, spans: Number.POSITIVE_INFINITY }]) {
+      // Others may take rows of this partition back between two moves.
+      for (let more = part.traces.length > 0; more; ) {
+        this.#check()
+        more = await this.#insist(() => this.#alone(() => this.#home(part, settled)))
       }
     }
-    return true
   }
 
   /** Links of these ranges, and what rows of theirs may be away from home. */
-  #touchedBy(round: readonly PlacedRecord[]): Record<'links' | 'rows' | 'placed', Positions[]> {
+  #touchedBy(round: readonly PlacedRecord[]): Touched {
     const { partition, shared } = this.#context
     const own = round.filter(({ record }) => record.partition === partition)
-    const links: Positions[] = round.map(({ record }) => record).filter(record => (record.rows.links ?? 0) > 0)
+    const links = round.filter(hasLinks)
     const placed: Positions[] = []
     for (const { record, position } of own) {
       if (record.placed === undefined) continue
@@ -168,11 +176,24 @@ export class Mover {
       else placed.push(record)
     }
     const loose = own.map(({ record }) => record).filter(record => (record.loose ?? 0) > 0)
-    return { links: positionsOf(links), rows: positionsOf(loose), placed: positionsOf(placed) }
+    return { links, rows: positionsOf(loose), placed: positionsOf(placed) }
+  }
+
+  /** Traces of which a link is known. Links are asked for once a process, rows of this partition by their owner. */
+  async #linked({ links, ...own }: Touched): Promise<readonly LinkedTrace[]> {
+    const { settling, shared } = this.#context
+    const isAway = own.rows.length + own.placed.length > 0
+    const [told, found] = await Promise.all([
+      shared.linked.tracesOf(links),
+      isAway ? linkedTraces(settling.store, { ...own, links: [] }) : [],
+    ])
+    if (found.length === 0) return told
+    // Both know all links of the round's ranges.
+    return [...new Map([...told, ...found].map(trace => [trace.provisional, trace])).values()]
   }
 
   /** Traces by where their rows may stand: from the first that this owner has read on, or before that. */
-  async #split(traces: readonly LinkedTrace[]): Promise<{ recent: Begun[]; older: readonly LinkedTrace[] }> {
+  async #split(traces: readonly LinkedTrace[]): Promise<Split> {
     const { partition, settling, placing } = this.#context
     const { since } = placing.firsts
     const recent = traces.flatMap(trace => {
@@ -286,9 +307,12 @@ export class Mover {
     await this.#write({ ...found, owner: `${cursor.value.owner}/${cursor.value.epoch}` })
   }
 
-  async #pass(at: number, tell: boolean): Promise<void> {
+  async #pass(round: readonly PlacedRecord[], tell: boolean): Promise<void> {
+    const at = (round.at(-1) as PlacedRecord).position
     this.#state = { ...this.#state, at, move: null }
-    if (tell || at - this.#told >= TELL_RECORDS) await this.#write(this.#state)
+    this.#untold += round.reduce((sum, { record }) => sum + unitsOf(record), 0)
+    const isFar = at - this.#told >= TELL_RECORDS || this.#untold >= ROUND_UNITS
+    if (tell || isFar) await this.#write(this.#state)
   }
 
   async #write(state: MoverState): Promise<void> {
@@ -299,6 +323,7 @@ export class Mover {
     )
     this.#state = state
     this.#told = state.at
+    this.#untold = 0
   }
 
   async #timed<T>(step: string, work: () => Promise<T>): Promise<T> {
@@ -326,56 +351,16 @@ interface Captures {
   readonly settled: string
 }
 
-/** A trace, and what this owner has read of it. */
-interface Begun {
-  readonly trace: LinkedTrace
-  readonly begin: Begin
+/** What a round's records touch. */
+interface Touched {
+  /** Of ranges with links. */
+  readonly links: readonly PlacedRecord[]
+  readonly rows: readonly Positions[]
+  readonly placed: readonly Positions[]
 }
 
-/** Traces of one statement: rows of theirs stand from a position on, in these hours; undefined: wherever the store says. */
-interface Part {
-  readonly traces: readonly LinkedTrace[]
-  readonly from: number
-  readonly hours?: Hours
-  /** At least as many as there are. */
-  readonly spans: number
-}
-
-/** Traces in slices that began within a few times the same distance from the latest: what is old costs the young ones nothing. */
-function slicesBySequence(begun: readonly Begun[]): Part[] {
-  const sorted = begun.toSorted((a, b) => b.begin.from - a.begin.from)
-  const latest = sorted[0]?.begin.from ?? 0
-  const slices: { traces: LinkedTrace[]; from: number; hours: Hours; spans: number }[] = []
-  let reach = 0
-  for (const { trace, begin } of sorted) {
-    const { from, first, last, spans } = begin
-    const distance = latest - from
-    const slice = slices.at(-1)
-    if (slice && distance <= reach) {
-      slice.traces.push(trace)
-      slice.from = from
-      slice.spans += spans
-      slice.hours = { first: Math.min(slice.hours.first, first), last: Math.max(slice.hours.last, last) }
-    } else {
-      slices.push({ traces: [trace], from, hours: { first, last }, spans })
-      reach = Math.max(NEAR, distance * 4)
-    }
-  }
-  return slices
-}
-
-/** Traces in slices of which one statement can name everything. */
-function slicesOf(traces: readonly LinkedTrace[]): LinkedTrace[][] {
-  const slices: LinkedTrace[][] = []
-  let names = SLICE_NAMES
-  for (const trace of traces) {
-    const named = 3 + trace.linked.length + Math.ceil(trace.session.length / NAME_CHARS)
-    if (names + named > SLICE_NAMES) {
-      slices.push([])
-      names = 0
-    }
-    names += named
-    slices.at(-1)?.push(trace)
-  }
-  return slices
+/** Traces with rows that may go home: those of which this owner has read where they begin, and those with rows from before. */
+interface Split {
+  readonly recent: readonly Begun[]
+  readonly older: readonly LinkedTrace[]
 }

@@ -12,6 +12,7 @@ import {
   ambiguousWritings,
   createBench,
   faultsOf,
+  log,
   organization,
   own,
   poolOf,
@@ -19,6 +20,8 @@ import {
   traceHex,
   tracesOf,
 } from './fixture.ts'
+import { createLinkAnswers } from './link-answers.ts'
+import { followLinks } from './link-memory.ts'
 
 const pool = poolOf(t)
 
@@ -311,6 +314,46 @@ t.test('a move that a build before has staged and recorded is finished, whatever
   const state = async () => (await bench.buckets.cursors.get(movesKeyOf(0)))?.json<{ move: unknown }>().move
   await eventually('nothing is recorded any more', async () => (await state()) === null)
   await next.stop()
+})
+
+/** Positions of which the links were asked for, each as often as it was. */
+const positionsIn = (sql: string): string[] =>
+  [...sql.matchAll(/origin_partition = (\d+) AND origin_sequence BETWEEN (\d+) AND (\d+)/g)].flatMap(
+    ([, partition, from, to]) =>
+      Array.from({ length: Number(to) - Number(from) + 1 }, (_, i) => `${partition}/${Number(from) + i}`),
+  )
+
+t.test('the owners of a process and its memory ask about a range with links once', async t => {
+  const bench = await createBench(t, { aggregated: true, partitions: 2, pool })
+  const asked: string[] = []
+  const read: Store['read'] = (sql, options) => {
+    if (sql.includes('SELECT organization, trace_id FROM links')) asked.push(...positionsIn(sql))
+    return bench.db.store.read(sql, options)
+  }
+  const linked = createLinkAnswers({ ...bench.db.store, read }, { keptMs: 600_000 })
+  const links = followLinks({ ...bench.shared, linked, log })
+  t.teardown(() => links.close())
+  const owners = [await own(t, bench, { linked, links }), await own(t, bench, { linked, links }, 1)]
+  const homes: Record<string, number> = {}
+  for (let trace = 1; trace <= 6; trace++) {
+    await send(bench, [{ trace, span: 1, session: `session ${trace}` }], trace % 2)
+    homes[conversationOf(`session ${trace}`)] = 1
+  }
+  await shows(t, bench, homes, false)
+  // Whoever has brought these home has looked at all records before theirs.
+  for (const partition of [0, 1]) {
+    const { first, second, home } = scenario(10 + partition)
+    await send(bench, first, partition)
+    homes[standInOf(10 + partition)] = 2
+    await shows(t, bench, homes, false)
+    await send(bench, second, 1 - partition)
+    delete homes[standInOf(10 + partition)]
+    homes[home] = 3
+    await shows(t, bench, homes, false)
+  }
+  t.equal(new Set(asked).size, 8, 'every message with a link')
+  t.equal(asked.length, 8, 'once')
+  for (const owner of owners) await owner.stop()
 })
 
 t.test('another organization with the same trace id is nobody to it', async t => {

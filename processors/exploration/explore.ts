@@ -30,6 +30,7 @@ export const brokenOwners: readonly Broken[] = [
   'moves repeated unseen',
   'moved rows not remembered',
   'links that a placed range missed not looked at',
+  'answers from before their record',
 ]
 
 const CHORES: readonly Chore[] = ['split', 'divide', 'join', 'replay', 'move', 'move']

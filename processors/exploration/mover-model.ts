@@ -13,6 +13,9 @@ interface LostRow {
   readonly to: string
 }
 
+/** What was answered about the homes of payloads. */
+type Answers = ReadonlyMap<string, string>
+
 /** What the mover shares with the rest of its owner. */
 export interface MoverHost {
   readonly world: World
@@ -83,26 +86,45 @@ export class MoverModel {
     return to
   }
 
-  /** Payloads of which something was revealed or stored, as far as the records say. */
-  #touched(from: number, to: number): ReadonlySet<string> {
+  /** Homes of payloads of which something was revealed or stored, as far as the records say. */
+  #touched(from: number, to: number): Answers {
     const { world } = this.#host
-    const ids = new Set<string>()
+    const told = new Map<number, string>()
+    const rows = new Set<string>()
     const missed = world.mode.broken !== 'links that a placed range missed not looked at'
     for (let at = from; at < to; at++) {
       const record = world.finished[at] as FinishedRecord
       if ('link' in record) {
-        ids.add(record.link)
+        told.set(at, record.link)
         continue
       }
       const within = new Set(positionsOf(world, { ...record.scope, from: record.from, to: record.to }))
-      for (const { sequence, home, id } of world.rows) if (within.has(sequence) && home === '') ids.add(id)
+      for (const { sequence, home, id } of world.rows) if (within.has(sequence) && home === '') rows.add(id)
       if (record.revision === null || !missed) continue
-      for (const other of world.finished.slice(record.revision, at)) if ('link' in other) ids.add(other.link)
+      for (let other = record.revision; other < at; other++) {
+        const link = world.finished[other] as FinishedRecord
+        if ('link' in link) told.set(other, link.link)
+      }
     }
-    return ids
+    const answers = new Map<string, string>()
+    const answer = (id: string, known: ReadonlyMap<string, string>): void => {
+      const home = known.get(id)
+      if (home !== undefined) answers.set(id, home)
+    }
+    // Of several answers about a payload the one about the last record holds; what is asked for rows is asked now.
+    for (const [at, id] of [...told].sort(([a], [b]) => a - b)) answer(id, world.homesAt(this.#askedAt(at)))
+    for (const id of rows) answer(id, world.homes)
+    return answers
   }
 
-  *#move(touched: ReadonlySet<string>): Steps<void> {
+  /** Somebody of the process has asked about a record when it stood there, or at any time since. */
+  #askedAt(at: number): number {
+    const { world } = this.#host
+    if (world.mode.broken === 'answers from before their record') return at
+    return at + 1 + Math.floor(world.random() * (world.finished.length - at))
+  }
+
+  *#move(touched: Answers): Steps<void> {
     const { world, cursor } = this.#host
     const unseen = world.mode.broken === 'moves repeated unseen'
     // The statement says what is settled as the cursor stands when it is sent; what counts where is found out when it begins.
@@ -147,15 +169,15 @@ export class MoverModel {
   }
 
   /** Rows that stand elsewhere than at home, of positions that nobody is about to store or to count. */
-  #lost(touched: ReadonlySet<string>, value: Cursor): LostRow[] {
+  #lost(touched: Answers, value: Cursor): LostRow[] {
     const { world } = this.#host
     const anywhere = world.mode.broken === 'moves of what is under way'
     const settled = (sequence: number): boolean => isSettledAt(value, sequence, world.organizationAt(sequence))
     const lost = new Map<string, LostRow>()
     for (const row of world.rows) {
       const { table, sign, sequence, generation, version, id, home } = row
-      const to = world.homes.get(id)
-      if (table !== 'events' || sign !== 1 || to === undefined || home === to || !touched.has(id)) continue
+      const to = touched.get(id)
+      if (table !== 'events' || sign !== 1 || to === undefined || home === to) continue
       const move = { row, to }
       if ((anywhere || settled(sequence)) && this.#counts(move)) lost.set(`${sequence}/${generation}/${version}`, move)
     }

@@ -26,6 +26,7 @@ export type Broken =
   | 'moves repeated unseen'
   | 'moved rows not remembered'
   | 'links that a placed range missed not looked at'
+  | 'answers from before their record'
 
 /** How this world misbehaves. */
 export interface Mode {
