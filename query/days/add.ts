@@ -1,5 +1,6 @@
 // Two parts of a day that have no row in common -> the day: what is kept of both is added up, kind by kind. Conversations that both parts
 // name stand once where their number counts, and twice where only sums are taken over them.
+import { type DayFigures, failuresOfBoth } from './failures.ts'
 import { joined, narrowed } from './narrow.ts'
 import type * as held from './rows.ts'
 import type { Said } from './said.ts'
@@ -68,12 +69,13 @@ function joinedPairs(one: held.Pairs, other: held.Pairs): { pairs: held.Pairs; a
   return { pairs, at }
 }
 
-/** Figures. */
-export function addFigures(one: held.Figures, other: held.Figures): held.Figures {
+/** Figures, and what failed. */
+export function addFigures(one: DayFigures, other: DayFigures): DayFigures {
   const { key, events, errors, timed, us } = one
   return {
     ...{ key, version: versionOfBoth(one.version, other.version), events: events + other.events },
     ...{ errors: errors + other.errors, timed: timed + other.timed, us: us + other.us, ...bucketsOfBoth(one, other) },
+    failures: failuresOfBoth(one.failures, other.failures),
   }
 }
 

@@ -5,6 +5,7 @@ import { NIL_UUID } from '#proto/ids.ts'
 import { silentLog } from '#test/rig.ts'
 import type { Call } from '../endpoint.ts'
 import { readMetrics } from '../endpoints/dashboard/metrics.ts'
+import { readErrors } from '../endpoints/errors/list.ts'
 import { askedTools } from '../endpoints/tools/filters.ts'
 import { readToolStats } from '../endpoints/tools/stats.ts'
 import { keptFilterOf, storyConditions } from '../endpoints/user-stories/filters.ts'
@@ -32,6 +33,7 @@ export interface Answer {
   readonly histories: Histories
   readonly filtered: Histories | null
   readonly groups: unknown
+  readonly failures: unknown
   readonly pages: readonly (readonly ChosenConversation[])[]
 }
 
@@ -60,6 +62,7 @@ export async function answerOf(
     tools: await readToolStats(call, askedTools(call, body as never)),
     histories: histories ?? (await readHistories(reader, USERS, NOTHING)),
     groups: await groupsOf(call, body, grouped),
+    failures: await failuresOf(call, body),
     filtered: body === MONTH ? null : await filteredOf(call),
     pages: await pagesOf(call, body),
   }
@@ -88,6 +91,18 @@ const FILTERS = [
   [...FILTER.metadata_filters, { key: 'tier', value: '1' }],
 ]
 const FILTERED = [keptFilterOf(FILTER as never, NIL_UUID) ?? EVERY, storyConditions(FILTER as never, NIL_UUID)] as const
+
+/** Lists of failures: two pages one after the other, one that is counted off, and of what filters let through. */
+async function failuresOf(call: Call, body: object) {
+  const read = (more: object) => readErrors(call, { page: 1, page_size: 4, ...body, ...more } as never)
+  const first = await read({})
+  return [
+    first,
+    first.next_cursor === null ? null : await read({ cursor: first.next_cursor }),
+    await read({ page: 2, page_size: 3 }),
+    ...(await Promise.all(FILTERS.map(metadata_filters => read({ metadata_filters })))),
+  ]
+}
 
 /** Pages of conversations: two one after the other, from the other end, and of what is searched for. */
 async function pagesOf({ kept: by, reader, organization: { id: organization } }: Call, body: object) {

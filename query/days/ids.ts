@@ -68,11 +68,14 @@ export function createIds(): Ids {
       const found = places[placeOf(words, 0)] as number
       return found === 0 ? undefined : found - 1
     },
-    textOf(number) {
-      const hex = HALVES.map(i => (keys[number * WORDS + i] as number).toString(16).padStart(8, '0')).join('')
-      return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
-    },
+    textOf: number => uuidOf(keys, number * WORDS),
   }
+}
+
+/** The uuid whose four words stand at `at`. */
+export function uuidOf(words: Uint32Array, at: number): string {
+  const hex = HALVES.map(i => (words[at + i] as number).toString(16).padStart(8, '0')).join('')
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
 }
 
 /** Ids as the store sends them, one after the other in base64, as words. */

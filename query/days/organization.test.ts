@@ -11,7 +11,12 @@ const EVENTS = 100_000
 const ANSWERS: Readonly<Record<string, readonly object[]>> = {
   day_versions: [{ of: 'events', day: DAY.key, version: DAY.version }],
   day_conversations: [{ ...DAY, ids: '', users: [] }],
-  day_figures: [{ ...DAY, events: EVENTS, errors: 0, timed: 0, us: 0, buckets: [], counts: [] }],
+  day_figures: [
+    {
+      ...{ ...DAY, events: EVENTS, errors: 0, timed: 0, us: 0, buckets: [], counts: [] },
+      ...{ failed_in_all: 0, failed_events: '', failed_ids: '', failed_at: [] },
+    },
+  ],
   day_prices: [{ ...DAY, model: '', provider: '', how: 0, repeating: 0, size: 0, ids: '', sums: [] }],
   day_event_values: [
     {

@@ -5,6 +5,7 @@
 import type { Reader } from '../reader.ts'
 import { createColumns, type Values } from './columns.ts'
 import { createEdgeDays, type EdgeRow, type EdgeRows } from './edges.ts'
+import { bytesOfDayFigures, type DayFigures } from './failures.ts'
 import { createIds, type Ids } from './ids.ts'
 import { batchesOf, readAll } from './jobs.ts'
 import { createPace } from './open.ts'
@@ -45,7 +46,8 @@ export interface OrganizationDays {
   /** Days with events, in no order. */
   days(): Iterable<string>
   conversationsOf(day: string): Uint32Array
-  figuresOf(day: string): held.Figures | undefined
+  /** What a day came to, and what failed on it. */
+  figuresOf(day: string): DayFigures | undefined
   /** Tools of some days, which are in order, with whoever called them. */
   toolSumsOf(days: readonly string[]): readonly ToolSum[]
   toolSumOf(tool: held.ToolDay): ToolSum
@@ -64,6 +66,8 @@ export interface OrganizationDays {
   saidOf(kind: ValuesKind): Pick<EventColumn, 'days' | 'meets'>
   /** Of a conversation; 0 = nobody is known. */
   userOf(conversation: number): number
+  /** Whom captures of a conversation name; 0 = nobody. */
+  capturedOf(conversation: number): number
   /** Both by number of a conversation: for walks over all of them. */
   settled(): ReturnType<People['settled']>
   /** Events of a conversation on all days. */
@@ -167,7 +171,7 @@ export function createOrganizationDays({
     holds: kind => !isValues(kind) || columns.has(kind),
     valuesOf: kind => columns.captures(kind).settled(ids.size()),
     saidOf: columns.events,
-    userOf: people.userOf,
+    ...{ userOf: people.userOf, capturedOf: people.capturedOf },
     settled: people.settled,
     eventsOf: people.eventsOf,
     extentOf: people.extentOf,
@@ -188,7 +192,7 @@ function bytesOfDays({ events, captures, figures, tools, prices }: Days): number
   const sum = <T>(kept: ReadonlyMap<string, T>, bytesOf: (value: T) => number): number =>
     [...kept.values()].reduce((total, value) => total + bytesOf(value), 0)
   const pairs = sum(events, held.bytesOfPairs) + sum(captures, held.bytesOfPairs)
-  return pairs + sum(figures, held.bytesOfFigures) + sum(tools, held.bytesOfTools) + sum(prices, held.bytesOfPrices)
+  return pairs + sum(figures, bytesOfDayFigures) + sum(tools, held.bytesOfTools) + sum(prices, held.bytesOfPrices)
 }
 
 /** Versions of now, or what the same request has been told: a reader is made for one request. */

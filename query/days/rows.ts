@@ -127,7 +127,10 @@ const bucketsOf = ({ buckets, counts }: Pick<Figures, 'buckets' | 'counts'>) => 
 })
 
 /** Figures of a day. */
-export const figuresOf = (row: Figures): Figures => ({ ...row, ...bucketsOf(row) })
+export function figuresOf(row: Figures): Figures {
+  const { key, version, events, errors, timed, us } = row
+  return { key, version, events, errors, timed, us, ...bucketsOf(row) }
+}
 
 /** Calls of a tool. */
 export function toolOf(ids: Ids, row: ToolRow): ToolDay {

@@ -2,6 +2,7 @@
 import type { Question } from '../questions.ts'
 import type { Parameters } from '../reader.ts'
 import * as add from './add.ts'
+import { type DayFigures, type DayFiguresRow, dayFiguresOf } from './failures.ts'
 import type { Ids } from './ids.ts'
 import type { Base } from './open.ts'
 import type { Kind } from './organization.ts'
@@ -62,7 +63,7 @@ export function versionsOf(rows: readonly VersionRow[]): StoreVersions {
 export interface Days {
   readonly events: Map<string, held.Pairs>
   readonly captures: Map<string, held.Pairs>
-  readonly figures: Map<string, held.Figures>
+  readonly figures: Map<string, DayFigures>
   readonly tools: Map<string, held.ToolsOfDay>
   readonly prices: Map<string, held.PricesOfDay>
 }
@@ -95,7 +96,7 @@ export function shelvesOf(days: Days, ids: Ids, users: Users): readonly Shelf[] 
     {
       ...{ ...ofEvents, kind: 'figures', kept: days.figures, bases: new Map() },
       ...{ question: 'day_figures', sql: sql.DAY_FIGURES_SQL, each: 32 },
-      of: ([row]: readonly held.Figures[]) => held.figuresOf(row as held.Figures),
+      of: ([row]: readonly DayFiguresRow[]) => dayFiguresOf(ids, row as DayFiguresRow),
       add: add.addFigures,
     },
     {

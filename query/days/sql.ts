@@ -1,6 +1,7 @@
 // What the store is asked for whole days that are kept in memory: versions of all days, and what some days hold. What a day holds always
 // comes with its version, summed up over the very rows that were read, so that it can never stand under the version of other rows.
 
+import { NIL_UUID } from '#proto/ids.ts'
 import type { Parameters } from '../reader.ts'
 import { TIERS } from '../reads/costs.ts'
 import { columnOf, GROUP_KEY, GROUP_VALUES, type Grouping } from '../reads/groups.ts'
@@ -16,8 +17,12 @@ import {
 } from '../reads/sql.ts'
 import { HOW } from '../reads/summary-costs.ts'
 import { OF_TOOLS } from '../reads/tools.ts'
+import { FAILURES_MAX } from './failures.ts'
 
 const DAY_MS = 86_400_000
+
+/** An id that is nobody's. */
+const NONE = `toUUID('${NIL_UUID}')`
 
 /** Word for word that of 0041_day_versions.sql: which writings of which rows are there. What a row says follows from its writing. */
 export const VERSION = `sum(sign * reinterpretAsInt64(cityHash64(
@@ -124,6 +129,27 @@ const sumsOf = (rows: string, key: string): string => `
   )
   GROUP BY key`
 
+/** The same of days, with what failed on them, newest first: of very many the newest. */
+const dayFiguresOf = (rows: string, key: string): string => `
+  SELECT key, toString(sum(version)) AS version, toFloat64(sum(n)) AS events, toFloat64(sum(of_failed)) AS errors,
+    toFloat64(sum(timed)) AS timed, toFloat64(sum(us)) AS us,
+    sumMapIf([latency_bucket], [toFloat64(n)], n > 0) AS of_buckets, of_buckets.1 AS buckets, of_buckets.2 AS counts,
+    groupArrayIf((at, event, conversation), of_failed > 0) AS failures, toUInt32(length(failures)) AS failed_in_all,
+    arraySlice(arraySort(one -> (-toUnixTimestamp64Nano(one.1), toString(one.2)), failures), 1, ${FAILURES_MAX}) AS newest,
+    ${base64('arrayMap(one -> one.2, newest)')} AS failed_events, ${base64('arrayMap(one -> one.3, newest)')} AS failed_ids,
+    arrayMap(one -> ${ofDay('one.1')}, newest) AS failed_at
+  FROM (
+    SELECT ${key} AS key, latency_bucket, if(failed = 1, ts, toDateTime64(0, 9, 'UTC')) AS at,
+      if(failed = 1, event_id, ${NONE}) AS event, if(failed = 1, conversation_id, ${NONE}) AS conversation,
+      ${VERSION} AS version, sum(sign) AS n, sum(sign * failed) AS of_failed,
+      sum(sign * (duration_ns >= 0)) AS timed, sum(sign * if(duration_ns >= 0, intDiv(duration_ns, 1000), 0)) AS us
+    FROM events
+    WHERE ${OURS} AND ${rows}
+    GROUP BY key, latency_bucket, at, event, conversation
+    ${BY_ROWS}
+  )
+  GROUP BY key`
+
 /**
  * Calls by tool. The instant is a key of the groups, so that the last one is never that of a reversed row. What is of no tool is one group,
  * which nothing but the version is taken of.
@@ -135,7 +161,7 @@ const toolsOf = (rows: string, key: string): string => `
     sumMapIf([bucket], [toFloat64(n)], n > 0) AS of_buckets, of_buckets.1 AS buckets, of_buckets.2 AS counts
   FROM (
     SELECT ${key} AS key, ${OF_TOOLS} AS called, if(called, toString(kind), '') AS of_kind, if(called, toString(name), '') AS tool,
-      if(called, conversation_id, toUUID('00000000-0000-0000-0000-000000000000')) AS conversation,
+      if(called, conversation_id, ${NONE}) AS conversation,
       if(called, ts, toDateTime64(0, 9, 'UTC')) AS at, if(called, failed, 0) AS failure, if(called, latency_bucket, 0) AS bucket,
       sum(sign) AS n, sum(sign * (duration_ns >= 0)) AS timed,
       sum(sign * if(duration_ns >= 0, intDiv(duration_ns, 1000), 0)) AS us, ${VERSION} AS version
@@ -169,7 +195,7 @@ const pricesOf = (rows: string, key: string): string => `
     [${['events', ...SUMS].map((_, i) => `arrayMap(one -> one.${i + 2}, priced)`).join(', ')}] AS sums
   FROM (
     SELECT
-      ${key} AS key, bitAnd(present, ${HOW}) AS how, ${ofPriced('conversation_id', "toUUID('00000000-0000-0000-0000-000000000000')")} AS conversation,
+      ${key} AS key, bitAnd(present, ${HOW}) AS how, ${ofPriced('conversation_id', NONE)} AS conversation,
       ${ofPriced('toString(model)', "''")} AS of_model, ${ofPriced('toString(provider)', "''")} AS of_provider,
       ${ofPriced("kind = 'agent' AND source = 'otlp'", '0')} AS repeating,
       ${ofPriced(`roundDown(greatest(input_tokens, 1) - 1, ${TIERS})`, '0')} AS size,
@@ -190,8 +216,8 @@ export const DAY_PRICES_SQL = daySql(pricesOf)
 /** Conversations of days, and whom their events of a day name. */
 export const DAY_CONVERSATIONS_SQL = daySql(conversationsOf)
 
-/** Figures of days: events, failures, latencies. */
-export const DAY_FIGURES_SQL = daySql(sumsOf)
+/** Figures of days: events, failures, latencies; and which events failed. */
+export const DAY_FIGURES_SQL = daySql(dayFiguresOf)
 
 /** Tools of days. */
 export const DAY_TOOLS_SQL = daySql(toolsOf)

@@ -49,14 +49,15 @@ export interface LogRow {
   readonly texts: Texts
 }
 
-/** Events as lists show them, in their order. */
+/** Events as lists show them, in their order; `known`: who their conversations are of, where somebody knows. */
 export async function fillRows(
   { reader }: Call,
   records: readonly EventRecord[],
   excludeIo: boolean,
+  known?: ReadonlyMap<string, SessionUser>,
 ): Promise<LogRow[]> {
   const [users, [lenders, found]] = await Promise.all([
-    readUsersOf(reader, records),
+    known ?? readUsersOf(reader, records),
     readLenders(reader, records).then(
       async lenders =>
         [lenders, excludeIo ? undefined : await readTexts(reader, records, IO_PREVIEW_MAX_BYTES, lenders)] as const,
