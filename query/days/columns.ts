@@ -7,7 +7,7 @@ import type { ValuesKind } from './organization.ts'
 import { keepRecent } from './recent.ts'
 import { bytesOfPairs, type Pairs, type PairsRow, pairsOf } from './rows.ts'
 import { createEventColumn, type EventColumn } from './said.ts'
-import { capturesOf, type Shelf } from './shelves.ts'
+import { capturesOf, type Shelf, unopened } from './shelves.ts'
 import { dayValuesSql } from './sql.ts'
 import { createUsers } from './users.ts'
 
@@ -108,7 +108,7 @@ function createCaptureColumn(ids: Ids, kind: ValuesKind): CaptureColumn {
   // By version of each day, so that a column is settled anew only when some day of it is another.
   let settledFor = ''
   const shelf: Shelf = {
-    ...{ kind, kept, bases: new Map(), parameters, versionsOf: capturesOf },
+    ...{ kind, kept, ...unopened(), parameters, versionsOf: capturesOf },
     ...{ question: 'day_values', sql: dayValuesSql(source as Grouping['source']), each: 128 },
     of: ([row]: readonly PairsRow[], { replaced }) => pairsOf(ids, texts, row as PairsRow, ` ${replaced}`),
     add: addCaptures,

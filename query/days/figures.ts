@@ -8,7 +8,7 @@ import { parametersOfBoth, type Window } from '../window.ts'
 import { type Edge, edgesOf, figuresWithin } from './edges.ts'
 import type { KeptDays } from './kept.ts'
 import { levelsOf } from './levels.ts'
-import type { OrganizationDays } from './organization.ts'
+import type { Kind, OrganizationDays, Refresh } from './organization.ts'
 import { type Figures, numbersOf, type PairsRow } from './rows.ts'
 import { BEFORE, raggedSql } from './sql.ts'
 
@@ -35,16 +35,25 @@ export function daysOf(window: Window, before: Window | null): Days {
   return { parameters: both, first: both.from_day as string, last: both.to_day as string, split: both.split_day }
 }
 
+/** What is counted. */
+export interface AskedFigures {
+  readonly organization: string
+  readonly window: Window
+  readonly before: Window | null
+  /** What other parts of the request will ask of kept days. */
+  readonly beside?: readonly Kind[] | undefined
+}
+
 /** Figures of windows whose days are those of UTC, of all events. Null: they are not kept. */
 export function readKeptFigures(
   kept: KeptDays,
   reader: Reader,
-  { organization, window, before }: { organization: string; window: Window; before: Window | null },
+  { organization, window, before, beside }: AskedFigures,
 ): Promise<WindowFigures | null> {
   const days = daysOf(window, before)
   const windows = before === null ? [window] : [window, before]
   const isWhole = (day: string): boolean => day > days.first && day < days.last && day !== days.split
-  return kept.with(organization, ['figures'], async (memory, asked) => {
+  const work = async (memory: OrganizationDays, asked: Refresh): Promise<WindowFigures | null> => {
     const edges = windows.flatMap(of => edgesOf(of).map(edge => ({ ...edge, current: of === window })))
     const dates = [...new Set(edges.map(({ day }) => day))]
     const inMemory = memory.keepsRowsOf(dates, asked.maxBytes)
@@ -68,7 +77,8 @@ export function readKeptFigures(
       counts: windows.flatMap(of => distinctOf(memory, parts, of === window)),
       p95: percentileOf(parts.filter(({ current }) => current)),
     }
-  })
+  }
+  return kept.with(organization, ['figures'], work, beside)
 }
 
 /** What windows hold of days that they don't hold whole, from rows that are kept. */

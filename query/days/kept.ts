@@ -16,12 +16,14 @@ const STATEMENTS_EACH = 2
 export interface KeptDays {
   /**
    * Works with the days of an organization, one question after the other: what `work` sees does not change under it. Null when what `kinds`
-   * say is not there yet, when it is too large to be kept, or when `work` says so by answering null.
+   * say is not there yet, when it is too large to be kept, or when `work` says so by answering null. `beside`: what other parts of the
+   * request will ask for, which is brought to the store's versions at once with it where it is kept.
    */
   with<T>(
     organization: string,
     kinds: readonly [Kind, ...Kind[]],
     work: (days: OrganizationDays, asked: Refresh) => Promise<T | null>,
+    beside?: readonly Kind[],
   ): Promise<T | null>
   /** What memory holds of an organization now: it may be out of date, or half read. Whoever guesses by it must prove his guess. */
   glance(organization: string): OrganizationDays | null
@@ -105,7 +107,7 @@ export function createKeptDays(options: KeptDaysOptions): KeptDays {
   }
 
   return {
-    async with(organization, kinds, work) {
+    async with(organization, kinds, work, beside = []) {
       if (maxMb === 0) return null
       const slot = slots.get(organization) ?? makeSlot(clock)
       slots.delete(organization)
@@ -123,7 +125,10 @@ export function createKeptDays(options: KeptDaysOptions): KeptDays {
         asked.inc({ outcome: 'too early' })
         return null
       }
-      const answer = await inTurn(slot, () => work(slot.days, { kinds, maxBytes }).catch(orTooMuch))
+      const answer = await inTurn(slot, () => {
+        const more = beside.filter(kind => slot.ready.has(kind) && slot.days.holds(kind))
+        return work(slot.days, { kinds: [...kinds, ...more], maxBytes }).catch(orTooMuch)
+      })
       // What was asked for last came on top of the others.
       if (answer === null) giveUp(slot, organization, kinds)
       asked.inc({ outcome: answer === null ? 'too large' : 'answered' })

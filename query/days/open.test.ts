@@ -6,6 +6,10 @@ import { Present } from '#proto/rows.ts'
 import { sqlMillis } from '#proto/time.ts'
 import { createMetrics } from '#runtime/metrics.ts'
 import { silentLog, walledDatabase } from '#test/rig.ts'
+import type { Call } from '../endpoint.ts'
+import { readMetrics } from '../endpoints/dashboard/metrics.ts'
+import { askedTools } from '../endpoints/tools/filters.ts'
+import { readToolStats } from '../endpoints/tools/stats.ts'
 import {
   id,
   insertEvents,
@@ -26,6 +30,8 @@ const { store, reader } = remembering(await walledDatabase(t))
 const open = readersOver(reader)
 /** Of each read of an open day: its question, and whether only what came since was read. */
 const asked: string[] = []
+/** Reads of open days that had begun when versions were told. */
+let early: string[] = []
 /** Called before a read of an open day. */
 let beforeRead: (() => Promise<unknown>) | undefined
 const openReader: OpenReader = (organization, signal) => {
@@ -40,7 +46,9 @@ const openReader: OpenReader = (organization, signal) => {
         await before?.()
         asked.push(`${question}: ${String(arrived).startsWith('1970') ? 'all' : 'since'}`)
       }
-      return inner.read(question, sql, parameters, ...rest)
+      const rows = await inner.read(question, sql, parameters, ...rest)
+      if (question === 'day_versions') early = [...asked]
+      return rows as never
     },
   }
 }
@@ -159,7 +167,8 @@ t.test('what came is all that is read; what came before the cut lets the day be 
   t.strictSame(await ask(), ['since'], 'a row that moves soon is behind the cut with its reversal')
   await insertEvents(store, [came(30_000)])
   t.strictSame(await ask(), ['since', 'all'], 'one that came late is found missing')
-  t.strictSame(await ask(), [])
+  t.strictSame(await ask(), ['since'], 'what has gained something each time is read at once')
+  t.strictSame(await ask(), [], 'and no longer when it has not')
   kept.close()
 })
 
@@ -174,6 +183,8 @@ t.test('what comes between the versions and the read is no reason to read the da
   asked.length = 0
   beforeRead = () => came(50)
   await ask()
+  const ofAll = asked.filter(one => /^day_(conversations|figures|tools|prices)/.test(one))
+  t.equal(new Set(ofAll).size, ofAll.length, 'nor to read it again for other parts of the request')
   const found = await ask()
   t.ok(asked.length > 0)
   t.strictSame(
@@ -183,3 +194,36 @@ t.test('what comes between the versions and the read is no reason to read the da
   t.strictSame(found, await ask(KEEP_NOTHING))
   kept.close()
 })
+
+t.test(
+  'a day that gains something each time is read beside the versions, of all kinds that were asked for',
+  async t => {
+    const [organization, kept] = [randomUUID(), keeping()]
+    nowMs = NOW_MS
+    const came = (agoMs: number) => insertEvents(store, [arriving(organization, agoMs, 0)])
+    const ask = async (by = kept): Promise<unknown> => {
+      asked.length = 0
+      const reader = openReader(organization, new AbortController().signal)
+      const call = { reader, kept: by, nowMs: NOW_MS, organization: { id: organization }, log: silentLog } as Call
+      return [
+        await readMetrics(call, MONTH as never, ['tools']),
+        await readToolStats(call, askedTools(call, MONTH as never)),
+      ]
+    }
+    const SINCE = ['day_conversations: since', 'day_figures: since', 'day_tools: since']
+    await came(60_000)
+    await ask()
+    await came(100)
+    await ask()
+    t.strictSame([early, asked.toSorted()], [[], SINCE], 'nobody knew')
+    await came(90)
+    const found = await ask()
+    t.strictSame([early.toSorted(), asked.toSorted()], [SINCE, SINCE])
+    t.strictSame(found, await ask(KEEP_NOTHING))
+    t.strictSame(await ask(), found)
+    t.strictSame([early.toSorted(), asked.toSorted()], [SINCE, SINCE], 'it was to be expected')
+    await ask()
+    t.strictSame(asked, [], 'and is not any more')
+    kept.close()
+  },
+)

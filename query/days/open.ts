@@ -61,12 +61,21 @@ export interface Unproven {
 /** Whether events may still arrive on a day. */
 export const isOpen = (day: string, nowMs: number): boolean => Date.parse(day) > nowMs - OPEN_MS
 
-/** Reads what is missing of an open day: what came since the cut, or all of it. */
-export async function readOpen(
-  reader: Reader,
-  { versions, storedMs }: Read,
-  { shelf, day }: { shelf: Shelf; day: string },
-): Promise<Unproven | undefined> {
+/** What is being read of an open day. */
+export interface Opened {
+  readonly base: Base | undefined
+  readonly cutMs: number
+  readonly rows: Promise<readonly OpenRow[]>
+}
+
+interface OpenRow {
+  readonly key: string
+  /** The day's version at the moment of the read. */
+  readonly proof: string
+}
+
+/** Begins to read what is missing of an open day: what came since the cut, or all of it. */
+export function beginOpen(reader: Reader, storedMs: number, { shelf, day }: { shelf: Shelf; day: string }): Opened {
   const base = shelf.bases.get(day)
   const cutMs = base !== undefined && storedMs - base.cutMs < MOVED_MS ? base.cutMs : storedMs
   const bound = {
@@ -75,11 +84,18 @@ export async function readOpen(
     arrived: sqlMillis(base?.cutMs ?? 0),
     cut: sqlMillis(cutMs),
   }
-  const rows = await reader.read<{ readonly key: string; readonly proof: string }>(
-    shelf.question,
-    shelf.sql.open,
-    bound,
-  )
+  return { base, cutMs, rows: reader.read<OpenRow>(shelf.question, shelf.sql.open, bound) }
+}
+
+/** Reads it, unless that has begun. */
+export async function readOpen(
+  reader: Reader,
+  { versions, storedMs }: Read,
+  { shelf, day }: { shelf: Shelf; day: string },
+  opened = beginOpen(reader, storedMs, { shelf, day }),
+): Promise<Unproven | undefined> {
+  const { base, cutMs } = opened
+  const rows = await opened.rows
   const byKey = Map.groupBy(rows, row => row.key)
   const partOf = (key: string): Versioned | undefined => {
     const some = byKey.get(key)
@@ -87,8 +103,8 @@ export async function readOpen(
   }
   const earlier = both(shelf, base?.value, partOf(day))
   const whole = both(shelf, earlier, partOf(day + LATER))
-  const keep = (): void => {
-    if (whole !== undefined) shelf.kept.set(day, whole)
+  const keep = (now: StoreVersions): void => {
+    if (whole !== undefined) keepRead(shelf, { day, value: whole, versions: now })
     if (earlier !== undefined) shelf.bases.set(day, { cutMs, value: earlier })
   }
   const isIt = (now: StoreVersions): boolean => {
@@ -99,17 +115,35 @@ export async function readOpen(
     return whole !== undefined && (whole.version === version || whole.version === then)
   }
   if (base === undefined || isIt(versions)) {
-    keep()
+    keep(versions)
     return undefined
   }
   return {
     ...{ shelf, day },
     proves(now) {
       if (!isIt(now)) return !shelf.bases.delete(day)
-      keep()
+      keep(now)
       return true
     },
   }
+}
+
+/** What was read for whoever was told some versions: it may be of another moment of the same request. */
+const readFor = new WeakMap<Versioned, StoreVersions>()
+
+/** Keeps a day that was read for whoever was told some versions. */
+export function keepRead(
+  { kept }: Shelf,
+  { day, value, versions }: { day: string; value: Versioned; versions: StoreVersions },
+): void {
+  kept.set(day, value)
+  readFor.set(value, versions)
+}
+
+/** Whether a day is as some versions say, or was read for whoever was told them. */
+export function isKept({ kept, versionsOf }: Shelf, day: string, versions: StoreVersions): boolean {
+  const value = kept.get(day)
+  return value !== undefined && (value.version === versionsOf(versions).get(day) || readFor.get(value) === versions)
 }
 
 function both(shelf: Shelf, one: Versioned | undefined, other: Versioned | undefined): Versioned | undefined {

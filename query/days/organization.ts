@@ -7,12 +7,12 @@ import { createColumns, type Values } from './columns.ts'
 import { createEdgeDays, type EdgeRow, type EdgeRows } from './edges.ts'
 import { bytesOfDayFigures, type DayFigures } from './failures.ts'
 import { createIds, type Ids } from './ids.ts'
-import { batchesOf, readAll } from './jobs.ts'
+import { batchesOf, beginArriving, learnArriving, NOTHING_EARLY, readAll } from './jobs.ts'
 import { createPace } from './open.ts'
 import { createPeople, type People } from './people.ts'
 import * as held from './rows.ts'
 import type { EventColumn } from './said.ts'
-import { clear, type Days, type StoreVersions, shelvesOf, type VersionRow, versionsOf } from './shelves.ts'
+import { clear, type Days, type Shelf, type StoreVersions, shelvesOf, type VersionRow, versionsOf } from './shelves.ts'
 import * as sql from './sql.ts'
 import { createToolMonths, type ToolSum, toolSumOf } from './tool-months.ts'
 import { createUsers, type Users } from './users.ts'
@@ -113,33 +113,45 @@ export function createOrganizationDays({
   const told = createTold()
   const pace = createPace()
 
-  /** Reads rows of some days where others are kept than the store has. @returns versions that are not older than any of them. */
-  async function readEdges(reader: Reader, { edges = [] }: Refresh): Promise<StoreVersions> {
+  /**
+   * Reads rows of some days where others are kept than the store has. @returns versions that are not older than any of them, and whether
+   * they were asked for after those.
+   */
+  async function readEdges(reader: Reader, { edges = [] }: Refresh) {
     const versions = await told.versions(reader)
     const newer = await edgeDays.refresh(edges, versions.events, day =>
       reader.read<EdgeRow>('day_rows', sql.DAY_ROWS_SQL, sql.boundDays([day])),
     )
-    if (!newer) return versions
     // Who is named in those rows only must be in memory afterwards.
-    return told.again(reader)
+    return { versions: newer ? await told.again(reader) : versions, newer }
+  }
+
+  /** What a question needs: all that is of the kinds it asks for. */
+  function shelvesFor(kinds: readonly Kind[]): Shelf[] {
+    const ofKeys = kinds.filter(isValues).map(kind => columns.of(kind).shelf)
+    return [...shelves, ...ofKeys].filter(shelf => kinds.some(kind => isOf(shelf.kind, kind)))
   }
 
   async function refresh(reader: Reader, asked: Refresh): Promise<Refreshed> {
     const { kinds, maxBytes, statements = Infinity } = asked
-    const versions = await readEdges(reader, asked)
+    const nowMs = clock()
+    const needed = shelvesFor(kinds)
+    const isFirst = !told.knows(reader) && statements === Infinity
+    const early = isFirst ? beginArriving(reader, needed, { storedMs: pace.storedMs(nowMs), nowMs }) : NOTHING_EARLY
+    const { versions, newer } = await readEdges(reader, asked)
     // Rows of edges can be read by each question, and months be added up; what else is kept can't.
     if (bytes() > maxBytes) {
       edgeDays.shrink(asked.edges ?? [])
       toolMonths.clear()
     }
     const hasRoom = (): boolean => columns.makeRoom(() => bytes() > maxBytes)
-    const ofKeys = kinds.filter(isValues).map(kind => columns.of(kind).shelf)
-    const needed = [...shelves, ...ofKeys].filter(shelf => kinds.some(kind => isOf(shelf.kind, kind)))
-    const nowMs = clock()
     const { batches, isAll } = batchesOf(needed, versions, { statements, nowMs })
+    learnArriving(early, batches)
+    // Rows of edges may name whom nothing names that was read before them.
+    const of = { versions, again: () => told.again(reader), pace, nowMs, early: newer ? NOTHING_EARLY : early }
     for (const batch of batches) {
       if (!hasRoom()) return 'full'
-      await readAll(reader, { versions, again: () => told.again(reader), pace, nowMs }, batch)
+      await readAll(reader, of, batch)
     }
     if (!isAll) return 'more'
     if (!hasRoom()) return 'full'
@@ -206,6 +218,7 @@ function createTold() {
   return {
     /** Of now. */
     again,
+    knows: (reader: Reader): boolean => told?.reader === reader,
     versions: async (reader: Reader): Promise<StoreVersions> =>
       told?.reader === reader ? told.versions : again(reader),
   }

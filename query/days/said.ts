@@ -6,7 +6,7 @@ import type { Ids } from './ids.ts'
 import { type Numbers, narrowed } from './narrow.ts'
 import { numbersOf, type Versioned } from './rows.ts'
 import { dayEventValuesSql, SAID_KEYS } from './said-sql.ts'
-import { eventsOf, type Shelf } from './shelves.ts'
+import { eventsOf, type Shelf, unopened } from './shelves.ts'
 import { createUsers, type Users } from './users.ts'
 
 /** Groups of a day's events, by place. */
@@ -100,7 +100,7 @@ export function createEventColumn(
   }
   return {
     shelf: {
-      ...{ kind, kept, bases: new Map(), parameters: { [SAID_KEYS]: keys }, versionsOf: eventsOf },
+      ...{ kind, kept, ...unopened(), parameters: { [SAID_KEYS]: keys }, versionsOf: eventsOf },
       ...{ question: 'day_event_values', sql: dayEventValuesSql(keys.length), each: 8 },
       of: ([row]: readonly SaidRow[]) => saidOf(ids, texts, row as SaidRow),
       add: addSaid,

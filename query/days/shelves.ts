@@ -31,6 +31,8 @@ export interface Shelf {
   readonly kept: Map<string, held.Versioned>
   /** What open days are added to. */
   readonly bases: Map<string, Base>
+  /** Open days that had gained something when they were last looked at. */
+  readonly arriving: Set<string>
   readonly question: Question
   readonly sql: sql.DaySql
   readonly parameters?: Parameters
@@ -43,12 +45,14 @@ export interface Shelf {
   add(one: held.Versioned, other: held.Versioned): held.Versioned
 }
 
+/** Of which nothing was read since a cut. */
+export const unopened = (): Pick<Shelf, 'bases' | 'arriving'> => ({ bases: new Map(), arriving: new Set() })
+
 /** Empties the shelves of a kind. */
 export function clear(shelves: readonly Shelf[], of: Kind): void {
-  for (const { kind, kept, bases } of shelves) {
+  for (const { kind, kept, bases, arriving } of shelves) {
     if (kind !== of) continue
-    kept.clear()
-    bases.clear()
+    for (const days of [kept, bases, arriving]) days.clear()
   }
 }
 
@@ -80,13 +84,13 @@ export function shelvesOf(days: Days, ids: Ids, users: Users): readonly Shelf[] 
   const ofEvents = { versionsOf: eventsOf }
   return [
     {
-      ...{ ...ofEvents, kind: 'figures', kept: days.events, bases: new Map() },
+      ...{ ...ofEvents, kind: 'figures', kept: days.events, ...unopened() },
       ...{ question: 'day_conversations', sql: sql.DAY_CONVERSATIONS_SQL, each: 16 },
       of: ([row]: readonly held.PairsRow[]) => held.pairsOf(ids, users, row as held.PairsRow),
       add: (one: held.Pairs, other: held.Pairs) => add.addEvents(users, one, other),
     },
     {
-      ...{ kind: 'figures', kept: days.captures, bases: new Map(), versionsOf: capturesOf },
+      ...{ kind: 'figures', kept: days.captures, ...unopened(), versionsOf: capturesOf },
       // Captures lie by conversation, so that each look for those of some days looks through all of them.
       ...{ question: 'day_captures', sql: sql.DAY_CAPTURES_SQL, each: 64 },
       of: ([row]: readonly held.PairsRow[], { replaced }) =>
@@ -94,19 +98,19 @@ export function shelvesOf(days: Days, ids: Ids, users: Users): readonly Shelf[] 
       add: add.addCaptures,
     },
     {
-      ...{ ...ofEvents, kind: 'figures', kept: days.figures, bases: new Map() },
+      ...{ ...ofEvents, kind: 'figures', kept: days.figures, ...unopened() },
       ...{ question: 'day_figures', sql: sql.DAY_FIGURES_SQL, each: 32 },
       of: ([row]: readonly DayFiguresRow[]) => dayFiguresOf(ids, row as DayFiguresRow),
       add: add.addFigures,
     },
     {
-      ...{ ...ofEvents, kind: 'tools', kept: days.tools, bases: new Map() },
+      ...{ ...ofEvents, kind: 'tools', kept: days.tools, ...unopened() },
       ...{ question: 'day_tools', sql: sql.DAY_TOOLS_SQL, each: 8 },
       of: (rows: readonly held.ToolRow[]) => held.toolsOf(ids, rows),
       add: add.addTools,
     },
     {
-      ...{ ...ofEvents, kind: 'prices', kept: days.prices, bases: new Map() },
+      ...{ ...ofEvents, kind: 'prices', kept: days.prices, ...unopened() },
       ...{ question: 'day_prices', sql: sql.DAY_PRICES_SQL, each: 16 },
       of: (rows: readonly held.PricedRow[]) => held.pricesOf(ids, rows),
       add: add.addPrices,

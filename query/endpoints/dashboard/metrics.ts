@@ -1,8 +1,9 @@
 // POST /dashboard/api/dashboard: the figures of a window, by day, and those of the window before.
 import { CommandCenterMetrics } from '#proto/dashboard/metrics.ts'
 import { QueryFilters } from '#proto/dashboard/shared.ts'
-import { readKeptFigures, type WindowFigures } from '../../days/figures.ts'
+import { type AskedFigures, readKeptFigures, type WindowFigures } from '../../days/figures.ts'
 import { readFilteredFigures } from '../../days/filtered.ts'
+import type { Kind } from '../../days/organization.ts'
 import type { Call } from '../../endpoint.ts'
 import { endpoint } from '../../endpoint.ts'
 import { eventConditions, onlyMetadataOf } from '../../filters.ts'
@@ -10,7 +11,7 @@ import type { DaySums, Distinct } from '../../reads/metrics.ts'
 import { averageOf, readDaySums, readDistinct, readP95 } from '../../reads/metrics.ts'
 import type { Series } from '../../series.ts'
 import { daysOf, fillSeries } from '../../series.ts'
-import { startOfDay, type Window, windowBefore, windowOf } from '../../window.ts'
+import { startOfDay, windowBefore, windowOf } from '../../window.ts'
 
 export const dashboard = endpoint({
   method: 'POST',
@@ -22,12 +23,16 @@ export const dashboard = endpoint({
   work: readMetrics,
 })
 
-/** The body of the endpoint. */
-export async function readMetrics(call: Call, request: QueryFilters): Promise<CommandCenterMetrics> {
+/** The body of the endpoint; `beside`: what other parts of the request will ask of kept days. */
+export async function readMetrics(
+  call: Call,
+  request: QueryFilters,
+  beside: readonly Kind[] = [],
+): Promise<CommandCenterMetrics> {
   const { nowMs } = call
   const window = windowOf(request, nowMs)
   const before = windowBefore(window, nowMs)
-  const { sums, counts, p95 } = await readFigures(call, request, { window, before })
+  const { sums, counts, p95 } = await readFigures(call, request, { window, before, beside })
   const days = sums.filter(day => day.current === 1)
   const distinct = counts.filter(({ current }) => current === 1)
   const distinctDays = distinct.filter(({ whole }) => whole === 0)
@@ -54,7 +59,7 @@ export async function readMetrics(call: Call, request: QueryFilters): Promise<Co
 async function readFigures(
   { reader, kept, organization: { id: organization } }: Call,
   request: QueryFilters,
-  { window, before }: { window: Window; before: Window | null },
+  { window, before, beside }: Omit<AskedFigures, 'organization'>,
 ): Promise<WindowFigures> {
   const conditions = eventConditions(request)
   const filters = onlyMetadataOf(request)
@@ -62,7 +67,7 @@ async function readFigures(
     const asked = { organization, window, before }
     const figures =
       filters.length === 0
-        ? await readKeptFigures(kept, reader, asked)
+        ? await readKeptFigures(kept, reader, { ...asked, beside })
         : await readFilteredFigures(kept, reader, { ...asked, filters })
     if (figures !== null) return figures
   }
