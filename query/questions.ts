@@ -47,6 +47,7 @@ export const QUESTIONS = {
   chart: 'figures',
   checkpoints: 'figures',
   conversation_keys: 'figures',
+  day_arrived: 'figures',
   day_captures: 'figures',
   day_conversations: 'figures',
   day_event_values: 'figures',

@@ -26,10 +26,10 @@ export function addEvents(users: Users, one: held.Pairs, other: held.Pairs): hel
   return pairs
 }
 
-/** Conversations of captures, or what these say of a key: what arrived later stands. */
+/** Conversations of captures, or what these say of a key: what arrived later stands, if it says anything. */
 export function addCaptures(earlier: held.Pairs, later: held.Pairs): held.Pairs {
   const { at, pairs } = joinedPairs(earlier, later)
-  for (const [i, place] of at) pairs.users[place] = later.users[i] as number
+  for (const [i, place] of at) pairs.users[place] = (later.users[i] as number) || (pairs.users[place] as number)
   return pairs
 }
 

@@ -1,32 +1,43 @@
 // Conversations -> the hours in which their rows stand, from kept days: no look-up of each id in every part of every month.
 import type { Reader } from '../reader.ts'
-import { boundsOf, type ConversationBounds } from '../reads/conversation-facts.ts'
+import type { ConversationBounds } from '../reads/conversation-facts.ts'
 import type { KeptDays } from './kept.ts'
 import type { OrganizationDays } from './organization.ts'
 
 const HOUR_S = 3600
+const DAY_S = 86_400
 
-/** Bounds of some conversations; null when none of them has an event. */
-export interface CountedBounds {
+/** Bounds of some conversations, with what else kept days know of them. */
+export interface KeptBounds {
+  /** Null when none of them has an event. */
   readonly bounds: ConversationBounds | null
-  /** How many events they have together; undefined where nobody knows. */
-  readonly events?: number
+  /** How many events they have together. */
+  readonly events: number
+  /** The day (YYYY-MM-DD) on which the first of their captures arrived; undefined: they have none. */
+  readonly capturedFrom: string | undefined
 }
 
-/** Bounds of some conversations, looked up where days are not kept. */
-export async function readBounds(
+/** What kept days know of some conversations; null: nothing. */
+export async function readKeptBounds(
   kept: KeptDays,
   reader: Reader,
   { organization, conversations }: { organization: string; conversations: readonly string[] },
-): Promise<CountedBounds> {
-  if (conversations.length === 0) return { bounds: null }
-  const found = await kept.with(organization, ['figures'], async (memory, asked) =>
-    (await memory.refresh(reader, asked)) === 'done' ? keptBoundsOf(memory, conversations) : null,
+): Promise<KeptBounds | null> {
+  if (conversations.length === 0) return { bounds: null, events: 0, capturedFrom: undefined }
+  return kept.with(organization, ['figures'], async (memory, asked) =>
+    (await memory.refresh(reader, asked)) === 'done'
+      ? { ...keptBoundsOf(memory, conversations), capturedFrom: capturedFrom(memory, conversations) }
+      : null,
   )
-  return found ?? { bounds: await boundsOf(reader, conversations) }
 }
 
-function keptBoundsOf(memory: OrganizationDays, asked: readonly string[]): CountedBounds {
+/** The day on which the first capture of some conversations arrived. */
+function capturedFrom(memory: OrganizationDays, asked: readonly string[]): string | undefined {
+  const days = asked.map(id => memory.arrivedOn(memory.ids.find(id) ?? -1)).filter(day => day > 0)
+  return days.length === 0 ? undefined : dayOf((Math.min(...days) - 1) * DAY_S)
+}
+
+function keptBoundsOf(memory: OrganizationDays, asked: readonly string[]): Omit<KeptBounds, 'capturedFrom'> {
   const wanted = new Uint8Array(memory.ids.size())
   const standing: string[] = []
   let [from, to, events] = [Number.POSITIVE_INFINITY, 0, 0]
@@ -39,7 +50,7 @@ function keptBoundsOf(memory: OrganizationDays, asked: readonly string[]): Count
     wanted[conversation] = 1
     standing.push(id)
   }
-  if (standing.length === 0) return { bounds: null }
+  if (standing.length === 0) return { bounds: null, events }
   const [firstDay, lastDay] = [dayOf(from), dayOf(to)]
   const hours = new Set<number>()
   for (const day of memory.days()) {

@@ -60,12 +60,21 @@ interface Place {
 export function failuresOfBoth(one: Failures, other: Failures): Failures {
   if (one.instants.length === 0 && one.all) return other
   if (other.instants.length === 0 && other.all) return one
-  const placesOf = (of: Failures): Place[] => Array.from(of.instants, (_, place) => ({ of, place }))
   const ends = [one, other].flatMap(of => (of.all ? [] : [{ of, place: of.instants.length - 1 }]))
   const known = [one, other]
     .flatMap(placesOf)
     .sort(compare)
     .filter(failure => ends.every(end => compare(failure, end) <= 0))
+  return newestOf(known, ends.length === 0)
+}
+
+/** Failures in any order, as they are kept. */
+export const failuresIn = (of: Failures): Failures => newestOf(placesOf(of).sort(compare), of.all)
+
+const placesOf = (of: Failures): Place[] => Array.from(of.instants, (_, place) => ({ of, place }))
+
+/** The first that may be kept of some that are in order; `all`: there are no others. */
+function newestOf(known: readonly Place[], all: boolean): Failures {
   const newest = known.slice(0, FAILURES_MAX)
   return {
     conversations: Uint32Array.from(newest, ({ of, place }) => of.conversations[place] as number),
@@ -73,7 +82,7 @@ export function failuresOfBoth(one: Failures, other: Failures): Failures {
       newest.flatMap(({ of, place }) => [...of.events.subarray(place * ID_WORDS, (place + 1) * ID_WORDS)]),
     ),
     instants: Float64Array.from(newest, ({ of, place }) => of.instants[place] as number),
-    all: ends.length === 0 && newest.length === known.length,
+    all: all && newest.length === known.length,
   }
 }
 

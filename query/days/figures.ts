@@ -8,7 +8,7 @@ import { parametersOfBoth, type Window } from '../window.ts'
 import { type Edge, edgesOf, figuresWithin } from './edges.ts'
 import type { KeptDays } from './kept.ts'
 import { levelsOf } from './levels.ts'
-import type { Kind, OrganizationDays, Refresh } from './organization.ts'
+import { asOfNow, type Kind, type OrganizationDays, type Refresh } from './organization.ts'
 import { type Figures, numbersOf, type PairsRow } from './rows.ts'
 import { BEFORE, raggedSql } from './sql.ts'
 
@@ -59,7 +59,7 @@ export function readKeptFigures(
     const inMemory = memory.keepsRowsOf(dates, asked.maxBytes)
     // The edges first: whoever is named there is in memory afterwards, unless he was taken away meanwhile.
     const ragged = inMemory ? null : await readRagged(reader, days)
-    const refreshed = await memory.refresh(reader, inMemory ? { ...asked, edges: dates } : asked)
+    const refreshed = await memory.refresh(reader, inMemory ? { ...asked, edges: dates } : asOfNow(memory, asked))
     if (refreshed !== 'done') return null
     const whole = [...memory.days()].filter(isWhole)
     const isCurrent = (day: string): boolean => days.split === undefined || day > days.split

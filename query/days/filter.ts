@@ -16,12 +16,14 @@ export type Meets = (conversation: number) => boolean
 export interface KeptFilter {
   /** What must be kept to know. */
   readonly kinds: readonly Kind[]
+  /** Something has to be read. */
+  readonly asks: boolean
   /** Reads what days don't know of a window's edges; what comes back is asked once days are as the store is. */
   ask(reader: Reader, window: Window): Promise<(memory: OrganizationDays) => Meets>
 }
 
 /** A condition that memory alone knows. */
-const known = (of: (memory: OrganizationDays) => Meets): KeptFilter => ({ kinds: [], ask: async () => of })
+const known = (of: (memory: OrganizationDays) => Meets): KeptFilter => ({ kinds: [], asks: false, ask: async () => of })
 
 /** Everything. */
 export const EVERY: KeptFilter = known(() => () => true)
@@ -51,6 +53,7 @@ export function withMetadata(filters: readonly KeyFilter[]): KeptFilter | null {
   const { events, captures } = kinds
   return {
     kinds: [events, ...captures],
+    asks: true,
     async ask(reader, window) {
       const { from_day, to_day } = window.parameters
       const isWhole = (day: string): boolean => (day > from_day || window.fromMs === 0) && day < to_day
@@ -173,6 +176,7 @@ function saysOneOf(memory: OrganizationDays, kind: ValuesKind, values: readonly 
 /** All of some conditions. */
 export const allKept = (filters: readonly KeptFilter[]): KeptFilter => ({
   kinds: filters.flatMap(({ kinds }) => kinds),
+  asks: filters.some(({ asks }) => asks),
   async ask(reader, window) {
     const asked = await Promise.all(filters.map(filter => filter.ask(reader, window)))
     return memory => {

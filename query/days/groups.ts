@@ -6,7 +6,7 @@ import { type Activity, activityOf, fullTime, readLastDay, timeOf } from './acti
 import { valuesKind } from './columns.ts'
 import type { KeptFilter, Meets } from './filter.ts'
 import type { KeptDays } from './kept.ts'
-import type { OrganizationDays } from './organization.ts'
+import { asOfNow, type OrganizationDays } from './organization.ts'
 import { pricesOfKeys } from './prices.ts'
 
 /** A page of groups, one more, and the costs of those on the page. */
@@ -32,7 +32,8 @@ export function readKeptGroups(
   const { window, slice } = grouping
   return kept.with(organization, [valuesKind(grouping), ...filter.kinds], async (memory, asked) => {
     const [last, meets] = await Promise.all([readLastDay(reader, window), filter.ask(reader, window)])
-    if ((await memory.refresh(reader, asked)) !== 'done') return null
+    const isRead = last !== undefined || filter.asks
+    if ((await memory.refresh(reader, isRead ? asOfNow(memory, asked) : asked)) !== 'done') return null
     const activity = activityOf(memory, window, last)
     const groups = gather(memory, grouping, { ...activity, meets: meets(memory) })
     const after = groups.filter(isAfter(grouping)).sort(byActivity(grouping))

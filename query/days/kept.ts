@@ -16,8 +16,8 @@ const STATEMENTS_EACH = 2
 export interface KeptDays {
   /**
    * Works with the days of an organization, one question after the other: what `work` sees does not change under it. Null when what `kinds`
-   * say is not there yet, when it is too large to be kept, or when `work` says so by answering null. `beside`: what other parts of the
-   * request will ask for, which is brought to the store's versions at once with it where it is kept.
+   * say is not there yet, when it is too large to be kept, or when `work` says so by answering null. What the question is about to need
+   * `beside` them is brought up to date along with them, where it is there; and so is what others need who wait for their turn.
    */
   with<T>(
     organization: string,
@@ -37,6 +37,8 @@ interface Slot {
   busy: Promise<unknown>
   readonly ready: Set<Kind>
   readonly loading: Map<Kind, Promise<void>>
+  /** What questions need that have not had their turn. */
+  readonly waiting: Set<readonly Kind[]>
   /** Questions until it is tried again. */
   readonly skipped: Map<Kind, number>
 }
@@ -125,10 +127,8 @@ export function createKeptDays(options: KeptDaysOptions): KeptDays {
         asked.inc({ outcome: 'too early' })
         return null
       }
-      const answer = await inTurn(slot, () => {
-        const more = beside.filter(kind => slot.ready.has(kind) && slot.days.holds(kind))
-        return work(slot.days, { kinds: [...kinds, ...more], maxBytes }).catch(orTooMuch)
-      })
+      const asking = together(slot, kinds, beside)
+      const answer = await inTurn(slot, () => work(slot.days, { ...asking(), maxBytes }).catch(orTooMuch))
       // What was asked for last came on top of the others.
       if (answer === null) giveUp(slot, organization, kinds)
       asked.inc({ outcome: answer === null ? 'too large' : 'answered' })
@@ -145,7 +145,7 @@ export function createKeptDays(options: KeptDaysOptions): KeptDays {
 
 const makeSlot = (clock: () => number): Slot => ({
   ...{ days: createOrganizationDays({ clock }), busy: Promise.resolve() },
-  ...{ ready: new Set(), loading: new Map(), skipped: new Map() },
+  ...{ ready: new Set(), loading: new Map(), skipped: new Map(), waiting: new Set() },
 })
 
 /** Drops what `kinds` brought: what came on top of the figures first, and all of it when that is not enough. */
@@ -177,6 +177,18 @@ function stillSkipped(slot: Slot, kinds: readonly Kind[]): boolean {
   const skipped = kinds.filter(kind => (slot.skipped.get(kind) ?? 0) > 0)
   for (const kind of skipped) slot.skipped.set(kind, (slot.skipped.get(kind) as number) - 1)
   return skipped.length > 0
+}
+
+/** What a question that comes now has to ask for when it has its turn: what others wait for is read along with it. */
+function together(slot: Slot, kinds: readonly Kind[], beside: readonly Kind[]): () => Omit<Refresh, 'maxBytes'> {
+  const needed = [...kinds, ...beside]
+  slot.waiting.add(needed)
+  const since = slot.days.now()
+  return () => {
+    const others = [...slot.waiting].flat().filter(kind => slot.ready.has(kind) && slot.days.holds(kind))
+    slot.waiting.delete(needed)
+    return { kinds: [...new Set([...kinds, ...others])], since }
+  }
 }
 
 /** After what is under way. */

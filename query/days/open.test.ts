@@ -23,8 +23,14 @@ import {
 import { createDice } from '../fixture-random.ts'
 import { remembering } from '../fixture-remembered.ts'
 import type { OpenReader, Parameters } from '../reader.ts'
+import { windowOf } from '../window.ts'
+import { readKeptBounds } from './bounds.ts'
+import { readKeptFigures } from './figures.ts'
+import { EVERY } from './filter.ts'
 import { answerOf, MONTH } from './fixture-answers.ts'
+import { readKeptHistories } from './histories.ts'
 import { createKeptDays, KEEP_NOTHING } from './kept.ts'
+import { readKeptPage } from './page.ts'
 
 const { store, reader } = remembering(await walledDatabase(t))
 const open = readersOver(reader)
@@ -32,6 +38,8 @@ const open = readersOver(reader)
 const asked: string[] = []
 /** Reads of open days that had begun when versions were told. */
 let early: string[] = []
+/** All questions. */
+const questions: string[] = []
 /** Called before a read of an open day. */
 let beforeRead: (() => Promise<unknown>) | undefined
 const openReader: OpenReader = (organization, signal) => {
@@ -40,6 +48,7 @@ const openReader: OpenReader = (organization, signal) => {
     ...inner,
     async read(question, sql, parameters: Parameters = {}, ...rest) {
       const { arrived } = parameters
+      questions.push(question)
       if (arrived !== undefined) {
         const before = beforeRead
         beforeRead = undefined
@@ -183,8 +192,6 @@ t.test('what comes between the versions and the read is no reason to read the da
   asked.length = 0
   beforeRead = () => came(50)
   await ask()
-  const ofAll = asked.filter(one => /^day_(conversations|figures|tools|prices)/.test(one))
-  t.equal(new Set(ofAll).size, ofAll.length, 'nor to read it again for other parts of the request')
   const found = await ask()
   t.ok(asked.length > 0)
   t.strictSame(
@@ -210,7 +217,7 @@ t.test(
         await readToolStats(call, askedTools(call, MONTH as never)),
       ]
     }
-    const SINCE = ['day_conversations: since', 'day_figures: since', 'day_tools: since']
+    const SINCE = ['day_arrived: since']
     await came(60_000)
     await ask()
     await came(100)
@@ -227,3 +234,65 @@ t.test(
     kept.close()
   },
 )
+
+t.test('what came is read once for a page and all that it shows, and for questions that are asked at once', async t => {
+  const [organization, kept] = [randomUUID(), keeping()]
+  nowMs = NOW_MS
+  const came = (agoMs: number) => insertEvents(store, [arriving(organization, agoMs, 0)])
+  const window = windowOf(MONTH as never, NOW_MS)
+  const open = () => openReader(organization, new AbortController().signal)
+  const page = async () => {
+    const reader = open()
+    const slice = { offset: 0, limit: 9 }
+    const asked = { organization, filter: EVERY, window, sort: 'newest', slice, beside: ['prices'] } as const
+    const chosen = (await readKeptPage(kept, reader, asked)) ?? []
+    const conversations = chosen.map(({ conversation_id }) => conversation_id)
+    await readKeptBounds(kept, reader, { organization, conversations })
+    await readKeptHistories(kept, reader, { organization, users: ['user-1'] })
+  }
+  const figures = () => readKeptFigures(kept, open(), { organization, window, before: null })
+  await came(60_000)
+  for (const ask of [page, figures]) await ask()
+  await came(100)
+  questions.length = 0
+  await page()
+  t.strictSame(questions, ['day_versions', 'day_arrived'])
+  await came(90)
+  questions.length = 0
+  beforeRead = () => came(80)
+  const [, one, other] = await Promise.all([page(), figures(), figures()])
+  t.strictSame(questions.toSorted(), ['day_arrived', 'day_versions'], 'though something came meanwhile')
+  t.strictSame(one, other)
+  t.strictSame(one, await figures())
+  kept.close()
+})
+
+t.test('since when conversations have captures, whether these name somebody or not', async t => {
+  const [organization, kept] = [randomUUID(), keeping()]
+  nowMs = NOW_MS
+  const from = async (...numbers: number[]): Promise<string | undefined> => {
+    const reader = openReader(organization, new AbortController().signal)
+    const conversations = numbers.map(number => id(number))
+    return (await readKeptBounds(kept, reader, { organization, conversations }))?.capturedFrom
+  }
+  const capture = (number: number, daysAgo: number, user_id = '') => {
+    const at = new Date(NOW_MS - daysAgo * 24 * HOUR_MS).toISOString()
+    return insertSessions(store, [storedSession({ organization, conversation_id: id(number), at, user_id })])
+  }
+  await insertEvents(store, [arriving(organization, 60_000, 0)])
+  const day = (daysAgo: number): string => new Date(NOW_MS - daysAgo * 24 * HOUR_MS).toISOString().slice(0, 10)
+  t.equal(await from(1, 2), undefined)
+  await capture(1, 0)
+  t.equal(await from(1, 2), day(0))
+  await capture(2, 9, 'somebody')
+  t.equal(await from(1, 2), day(9))
+  t.equal(await from(1), day(0))
+  await capture(1, 3)
+  t.equal(await from(1), day(3), 'one that came late')
+  await store.command(`ALTER TABLE sessions DELETE WHERE conversation_id = '${id(1)}'`, {
+    settings: { mutations_sync: '2' },
+  })
+  t.equal(await from(1), undefined)
+  t.equal(await from(1, 2), day(9))
+  kept.close()
+})

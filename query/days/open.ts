@@ -4,8 +4,12 @@
 // A row keeps the instant at which it arrived, and so does its reversal, so that a cut never parts the two: what is added up are counts
 // that stand. Clocks say only where a cut is made, and so how often a day is read whole.
 import { sqlMillis } from '#proto/time.ts'
-import type { Reader } from '../reader.ts'
+import type { Parameters, Reader } from '../reader.ts'
+import { type ArrivedRow, arrivedOf } from './arrived.ts'
+import { arrivedSql } from './arrived-sql.ts'
+import type { Ids } from './ids.ts'
 import type { Versioned } from './rows.ts'
+import { SAID_KEYS } from './said-sql.ts'
 import type { Shelf, StoreVersions } from './shelves.ts'
 import { boundDays, LATER } from './sql.ts'
 
@@ -17,8 +21,8 @@ const STORED_MS = 5_000
 const BEHIND_MS = 60_000
 /** By so much a cut comes nearer with each reading that is proven. */
 const NEARER = 0.97
-/** How far behind that a cut may be before it is made anew: until then what came since is read each time. */
-const MOVED_MS = 5_000
+/** Cuts stand at multiples of it, so that those of all kinds are one: what came since is read for all of them together. */
+const CUTS_MS = 2_500
 
 /** What of a day had arrived at a cut, and the version of its rows then. */
 export interface Base {
@@ -37,7 +41,7 @@ export interface Pace {
 export function createPace(): Pace {
   let behindMs = STORED_MS
   return {
-    storedMs: nowMs => nowMs - behindMs,
+    storedMs: nowMs => Math.floor((nowMs - behindMs) / CUTS_MS) * CUTS_MS,
     learn(wasMissing) {
       behindMs = wasMissing ? Math.min(BEHIND_MS, behindMs * 2) : Math.max(STORED_MS, behindMs * NEARER)
     },
@@ -48,6 +52,13 @@ export function createPace(): Pace {
 export interface Read {
   readonly versions: StoreVersions
   readonly storedMs: number
+  readonly ids: Ids
+}
+
+/** An open day of some shelves; several are read together and have the same cut. */
+export interface OpenDay {
+  readonly shelves: readonly [Shelf, ...Shelf[]]
+  readonly day: string
 }
 
 /** A day of a shelf that was added up, and is not known to be all. */
@@ -63,87 +74,116 @@ export const isOpen = (day: string, nowMs: number): boolean => Date.parse(day) >
 
 /** What is being read of an open day. */
 export interface Opened {
-  readonly base: Base | undefined
+  readonly shelves: readonly Shelf[]
+  readonly day: string
   readonly cutMs: number
-  readonly rows: Promise<readonly OpenRow[]>
-}
-
-interface OpenRow {
-  readonly key: string
-  /** The day's version at the moment of the read. */
-  readonly proof: string
+  readonly parts: Promise<Parts>
 }
 
 /** Begins to read what is missing of an open day: what came since the cut, or all of it. */
-export function beginOpen(reader: Reader, storedMs: number, { shelf, day }: { shelf: Shelf; day: string }): Opened {
-  const base = shelf.bases.get(day)
-  const cutMs = base !== undefined && storedMs - base.cutMs < MOVED_MS ? base.cutMs : storedMs
-  const bound = {
-    ...boundDays([day]),
-    ...shelf.parameters,
-    arrived: sqlMillis(base?.cutMs ?? 0),
-    cut: sqlMillis(cutMs),
-  }
-  return { base, cutMs, rows: reader.read<OpenRow>(shelf.question, shelf.sql.open, bound) }
+export function beginOpen(
+  reader: Reader,
+  { storedMs, ids }: Omit<Read, 'versions'>,
+  { shelves, day }: OpenDay,
+): Opened {
+  const baseMs = shelves[0].bases.get(day)?.cutMs
+  const cutMs = Math.max(baseMs ?? 0, storedMs)
+  const bound = { ...boundDays([day]), arrived: sqlMillis(baseMs ?? 0), cut: sqlMillis(cutMs) }
+  const isSince = baseMs !== undefined && shelves.every(({ arrived }) => arrived !== undefined)
+  const parts = isSince
+    ? readArrived(reader, ids, { shelves, day, bound })
+    : readAlone(reader, { shelf: shelves[0], bound })
+  return { shelves, day, cutMs, parts }
 }
 
-/** Reads it, unless that has begun. */
-export async function readOpen(
-  reader: Reader,
-  { versions, storedMs }: Read,
-  { shelf, day }: { shelf: Shelf; day: string },
-  opened = beginOpen(reader, storedMs, { shelf, day }),
-): Promise<Unproven | undefined> {
-  const { base, cutMs } = opened
-  const rows = await opened.rows
+/** Adds up what was read. @returns the shelves of which the day is not known to be all. */
+export async function endOpen({ shelves, day, cutMs, parts }: Opened, versions: StoreVersions): Promise<Unproven[]> {
+  const read = await parts
+  return shelves.flatMap(shelf => addUp(shelf, { day, cutMs, versions }, read))
+}
+
+/** Both. */
+export const readOpen = (reader: Reader, { versions, ...of }: Read, day: OpenDay): Promise<Unproven[]> =>
+  endOpen(beginOpen(reader, of, day), versions)
+
+/** What was read of a day in two parts, and the day's version of the moment of the read; undefined: nothing came. */
+export interface Parts {
+  readonly proof: string | undefined
+  of(shelf: Shelf, key: string, versions: StoreVersions): Versioned | undefined
+}
+
+/** Of one shelf, by its own statement. */
+async function readAlone(reader: Reader, { shelf, bound }: { shelf: Shelf; bound: Parameters }): Promise<Parts> {
+  const parameters = { ...bound, ...shelf.parameters }
+  const rows = await reader.read<{ readonly key: string; readonly proof: string }>(
+    shelf.question,
+    shelf.sql.open,
+    parameters,
+  )
   const byKey = Map.groupBy(rows, row => row.key)
-  const partOf = (key: string): Versioned | undefined => {
-    const some = byKey.get(key)
-    return some && shelf.of(some, versions)
+  return {
+    proof: rows[0]?.proof,
+    of(shelf, key, versions) {
+      const some = byKey.get(key)
+      return some && shelf.of(some, versions)
+    },
   }
-  const earlier = both(shelf, base?.value, partOf(day))
-  const whole = both(shelf, earlier, partOf(day + LATER))
-  const keep = (now: StoreVersions): void => {
-    if (whole !== undefined) keepRead(shelf, { day, value: whole, versions: now })
+}
+
+/** Of all that is kept of events, by one statement. */
+async function readArrived(
+  reader: Reader,
+  ids: Ids,
+  { shelves, day, bound }: OpenDay & { bound: Parameters },
+): Promise<Parts> {
+  const keys = shelves.flatMap(({ arrived }) => arrived?.keys ?? [])
+  const prices = shelves.some(({ arrived }) => arrived?.prices)
+  const parameters = { ...bound, ...(keys.length > 0 ? { [SAID_KEYS]: keys } : {}) }
+  const rows = await reader.read<ArrivedRow>('day_arrived', arrivedSql({ prices, keys: keys.length }), parameters)
+  const byKey = new Map(rows.map(row => [row.key, arrivedOf(ids, day, row)]))
+  return {
+    proof: rows[0]?.proof,
+    of(shelf, key) {
+      const arrived = byKey.get(key)
+      return arrived && shelf.arrived?.of(arrived)
+    },
+  }
+}
+
+/** Adds what came to what is kept. @returns the day, unless it is proven. */
+function addUp(
+  shelf: Shelf,
+  { day, cutMs, versions }: { day: string; cutMs: number; versions: StoreVersions },
+  parts: Parts,
+): Unproven[] {
+  const base = shelf.bases.get(day)
+  const earlier = both(shelf, base?.value, parts.of(shelf, day, versions))
+  const whole = both(shelf, earlier, parts.of(shelf, day + LATER, versions))
+  const keep = (): void => {
+    if (whole !== undefined) shelf.kept.set(day, whole)
     if (earlier !== undefined) shelf.bases.set(day, { cutMs, value: earlier })
   }
   const isIt = (now: StoreVersions): boolean => {
     const version = shelf.versionsOf(now).get(day)
     // The day's version of the moment of the read; what replaced captures is told beside it.
     const [, ...more] = version?.split(' ') ?? []
-    const then = rows[0] && [rows[0].proof, ...more].join(' ')
+    const then = parts.proof && [parts.proof, ...more].join(' ')
     return whole !== undefined && (whole.version === version || whole.version === then)
   }
   if (base === undefined || isIt(versions)) {
-    keep(versions)
-    return undefined
+    keep()
+    return []
   }
-  return {
-    ...{ shelf, day },
-    proves(now) {
-      if (!isIt(now)) return !shelf.bases.delete(day)
-      keep(now)
-      return true
+  return [
+    {
+      ...{ shelf, day },
+      proves(now) {
+        if (!isIt(now)) return !shelf.bases.delete(day)
+        keep()
+        return true
+      },
     },
-  }
-}
-
-/** What was read for whoever was told some versions: it may be of another moment of the same request. */
-const readFor = new WeakMap<Versioned, StoreVersions>()
-
-/** Keeps a day that was read for whoever was told some versions. */
-export function keepRead(
-  { kept }: Shelf,
-  { day, value, versions }: { day: string; value: Versioned; versions: StoreVersions },
-): void {
-  kept.set(day, value)
-  readFor.set(value, versions)
-}
-
-/** Whether a day is as some versions say, or was read for whoever was told them. */
-export function isKept({ kept, versionsOf }: Shelf, day: string, versions: StoreVersions): boolean {
-  const value = kept.get(day)
-  return value !== undefined && (value.version === versionsOf(versions).get(day) || readFor.get(value) === versions)
+  ]
 }
 
 function both(shelf: Shelf, one: Versioned | undefined, other: Versioned | undefined): Versioned | undefined {

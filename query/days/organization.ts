@@ -4,16 +4,17 @@
 
 import type { Reader } from '../reader.ts'
 import { createColumns, type Values } from './columns.ts'
-import { createEdgeDays, type EdgeRow, type EdgeRows } from './edges.ts'
+import { createEdgeDays, type EdgeDays, type EdgeRow, type EdgeRows } from './edges.ts'
 import { bytesOfDayFigures, type DayFigures } from './failures.ts'
 import { createIds, type Ids } from './ids.ts'
-import { batchesOf, beginArriving, learnArriving, NOTHING_EARLY, readAll } from './jobs.ts'
+import { beginArriving, bring, NOTHING_EARLY } from './jobs.ts'
 import { createPace } from './open.ts'
 import { createPeople, type People } from './people.ts'
 import * as held from './rows.ts'
 import type { EventColumn } from './said.ts'
-import { clear, type Days, type Shelf, type StoreVersions, shelvesOf, type VersionRow, versionsOf } from './shelves.ts'
-import * as sql from './sql.ts'
+import { clear, type Days, type Shelf, shelvesOf } from './shelves.ts'
+import { boundDays, DAY_ROWS_SQL } from './sql.ts'
+import { createTelling, type Telling, type Told } from './told.ts'
 import { createToolMonths, type ToolSum, toolSumOf } from './tool-months.ts'
 import { createUsers, type Users } from './users.ts'
 
@@ -35,10 +36,20 @@ export interface Refresh {
   readonly statements?: number
   /** Days of which rows are needed, too. */
   readonly edges?: readonly string[]
+  /** What was read since then is new enough; left out: what is read from now on, or what the same request has read. */
+  readonly since?: number
 }
+
+/** The same of a question that has read rows by now: whoever is named there has to be in memory afterwards. */
+export const asOfNow = (memory: Pick<OrganizationDays, 'now'>, asked: Refresh): Refresh => ({
+  ...asked,
+  since: memory.now(),
+})
 
 /** What is kept of an organization. */
 export interface OrganizationDays {
+  /** What is read from now on is no older than this. */
+  now(): number
   /** Brings what is kept of some kinds to what the store holds. */
   refresh(reader: Reader, asked: Refresh): Promise<Refreshed>
   /** Keeps some kinds no longer. */
@@ -68,6 +79,8 @@ export interface OrganizationDays {
   userOf(conversation: number): number
   /** Whom captures of a conversation name; 0 = nobody. */
   capturedOf(conversation: number): number
+  /** The day on which the first of its captures arrived, as `dayNumber` numbers it; 0 = it has none. */
+  arrivedOn(conversation: number): number
   /** Both by number of a conversation: for walks over all of them. */
   settled(): ReturnType<People['settled']>
   /** Events of a conversation on all days. */
@@ -110,21 +123,8 @@ export function createOrganizationDays({
   const bytesOfWhatMustBe = (): number =>
     ids.bytes() + users.bytes() + people.bytes() + columns.bytes() + bytesOfDays(days)
   const bytes = (): number => bytesOfWhatMustBe() + edgeDays.bytes() + toolMonths.bytes()
-  const told = createTold()
+  const telling = createTelling()
   const pace = createPace()
-
-  /**
-   * Reads rows of some days where others are kept than the store has. @returns versions that are not older than any of them, and whether
-   * they were asked for after those.
-   */
-  async function readEdges(reader: Reader, { edges = [] }: Refresh) {
-    const versions = await told.versions(reader)
-    const newer = await edgeDays.refresh(edges, versions.events, day =>
-      reader.read<EdgeRow>('day_rows', sql.DAY_ROWS_SQL, sql.boundDays([day])),
-    )
-    // Who is named in those rows only must be in memory afterwards.
-    return { versions: newer ? await told.again(reader) : versions, newer }
-  }
 
   /** What a question needs: all that is of the kinds it asks for. */
   function shelvesFor(kinds: readonly Kind[]): Shelf[] {
@@ -136,32 +136,35 @@ export function createOrganizationDays({
     const { kinds, maxBytes, statements = Infinity } = asked
     const nowMs = clock()
     const needed = shelvesFor(kinds)
-    const isFirst = !told.knows(reader) && statements === Infinity
-    const early = isFirst ? beginArriving(reader, needed, { storedMs: pace.storedMs(nowMs), nowMs }) : NOTHING_EARLY
-    const { versions, newer } = await readEdges(reader, asked)
+    const isFirst = statements === Infinity && telling.asks(reader, asked.since)
+    // Nobody's question may come between these and that for versions.
+    const begun = isFirst
+      ? beginArriving(reader, needed, { storedMs: pace.storedMs(nowMs), nowMs, ids })
+      : NOTHING_EARLY
+    const { versions, brought, newer } = await bringEdges(reader, { telling, edgeDays }, asked)
     // Rows of edges can be read by each question, and months be added up; what else is kept can't.
     if (bytes() > maxBytes) {
       edgeDays.shrink(asked.edges ?? [])
       toolMonths.clear()
     }
     const hasRoom = (): boolean => columns.makeRoom(() => bytes() > maxBytes)
-    const { batches, isAll } = batchesOf(needed, versions, { statements, nowMs })
-    learnArriving(early, batches)
+    const lacking = needed.filter(shelf => !brought.has(shelf))
+    const again = async () => (await telling.again(reader)).versions
     // Rows of edges may name whom nothing names that was read before them.
-    const of = { versions, again: () => told.again(reader), pace, nowMs, early: newer ? NOTHING_EARLY : early }
-    for (const batch of batches) {
-      if (!hasRoom()) return 'full'
-      await readAll(reader, of, batch)
-    }
-    if (!isAll) return 'more'
-    if (!hasRoom()) return 'full'
+    const told = { versions, again, pace, nowMs, ids, early: newer ? NOTHING_EARLY : begun }
+    const found = await bring(reader, told, { shelves: lacking, statements, hasRoom })
+    if (found !== 'done') return found
+    for (const shelf of lacking) brought.add(shelf)
     people.settle({ size: ids.size(), ...days })
     return 'done'
   }
 
   return {
-    refresh,
+    now: telling.now,
+    // Days that were about to be read are not there.
+    refresh: (reader, asked) => refresh(reader, asked).catch(telling.fail),
     forget(kind) {
+      telling.forget()
       if (kind === 'tools') toolMonths.clear()
       if (isValues(kind)) columns.forget(kind)
       clear(shelves, kind)
@@ -183,7 +186,7 @@ export function createOrganizationDays({
     holds: kind => !isValues(kind) || columns.has(kind),
     valuesOf: kind => columns.captures(kind).settled(ids.size()),
     saidOf: columns.events,
-    ...{ userOf: people.userOf, capturedOf: people.capturedOf },
+    ...{ userOf: people.userOf, capturedOf: people.capturedOf, arrivedOn: people.arrivedOn },
     settled: people.settled,
     eventsOf: people.eventsOf,
     extentOf: people.extentOf,
@@ -191,6 +194,23 @@ export function createOrganizationDays({
     ids,
     bytes,
   }
+}
+
+/**
+ * Reads rows of some days where others are kept than the store has. @returns versions that are not older than any of them, and whether
+ * they were asked for after those.
+ */
+async function bringEdges(
+  reader: Reader,
+  { telling, edgeDays }: { telling: Telling; edgeDays: EdgeDays },
+  { edges = [], since }: Refresh,
+): Promise<Told & { newer: boolean }> {
+  const told = await telling.versions(reader, since)
+  const newer = await edgeDays.refresh(edges, told.versions.events, day =>
+    reader.read<EdgeRow>('day_rows', DAY_ROWS_SQL, boundDays([day])),
+  )
+  // Who is named in those rows only must be in memory afterwards.
+  return { ...(newer ? await telling.again(reader) : told), newer }
 }
 
 const newestOf = ({ events }: Days): string => [...events.keys()].reduce((a, b) => (a > b ? a : b), '')
@@ -205,21 +225,4 @@ function bytesOfDays({ events, captures, figures, tools, prices }: Days): number
     [...kept.values()].reduce((total, value) => total + bytesOf(value), 0)
   const pairs = sum(events, held.bytesOfPairs) + sum(captures, held.bytesOfPairs)
   return pairs + sum(figures, bytesOfDayFigures) + sum(tools, held.bytesOfTools) + sum(prices, held.bytesOfPrices)
-}
-
-/** Versions of now, or what the same request has been told: a reader is made for one request. */
-function createTold() {
-  let told: { readonly reader: Reader; readonly versions: StoreVersions } | undefined
-  const again = async (reader: Reader): Promise<StoreVersions> => {
-    const versions = versionsOf(await reader.read<VersionRow>('day_versions', sql.VERSIONS_SQL))
-    told = { reader, versions }
-    return versions
-  }
-  return {
-    /** Of now. */
-    again,
-    knows: (reader: Reader): boolean => told?.reader === reader,
-    versions: async (reader: Reader): Promise<StoreVersions> =>
-      told?.reader === reader ? told.versions : again(reader),
-  }
 }

@@ -6,7 +6,7 @@ import type { Window } from '../window.ts'
 import { type Activity, dayNumber, type LastDay, noActivity, readLastDay, timeOf, walkBack } from './activity.ts'
 import type { KeptFilter, Meets } from './filter.ts'
 import type { KeptDays } from './kept.ts'
-import type { OrganizationDays } from './organization.ts'
+import { asOfNow, type Kind, type OrganizationDays, type Refresh } from './organization.ts'
 
 /** Which page. */
 export interface AskedPage {
@@ -19,13 +19,25 @@ export interface AskedPage {
 export function readKeptPage(
   kept: KeptDays,
   reader: Reader,
-  { organization, filter, ...page }: AskedPage & { organization: string; filter: KeptFilter },
+  {
+    organization,
+    filter,
+    beside,
+    ...page
+  }: AskedPage & {
+    organization: string
+    filter: KeptFilter
+    /** What whoever shows the page will need. */
+    beside?: readonly Kind[]
+  },
 ): Promise<ChosenConversation[] | null> {
-  return kept.with(organization, ['figures', ...filter.kinds], async (memory, asked) => {
+  const work = async (memory: OrganizationDays, asked: Refresh): Promise<ChosenConversation[] | null> => {
     const [last, meets] = await Promise.all([readLastDay(reader, page.window), filter.ask(reader, page.window)])
-    if ((await memory.refresh(reader, asked)) !== 'done') return null
+    const isRead = last !== undefined || filter.asks
+    if ((await memory.refresh(reader, isRead ? asOfNow(memory, asked) : asked)) !== 'done') return null
     return choose(memory, last, meets(memory), page)
-  })
+  }
+  return kept.with(organization, ['figures', ...filter.kinds], work, beside)
 }
 
 function choose(

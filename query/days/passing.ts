@@ -3,7 +3,7 @@ import type { KeyFilter } from '../filters.ts'
 import type { Reader } from '../reader.ts'
 import type { Days } from './figures.ts'
 import { keptSays, kindsOf, type Passes, passesOf, toldSays } from './filter.ts'
-import type { OrganizationDays, Refresh } from './organization.ts'
+import { asOfNow, type OrganizationDays, type Refresh } from './organization.ts'
 import { type Said, saidOf } from './said.ts'
 import { isCurrent, readSaidEdges } from './said-edges.ts'
 import { createUsers } from './users.ts'
@@ -28,7 +28,7 @@ export async function readPassing(
   const isAfterSplit = (day: string): boolean => days.split === undefined || day > days.split
   // The edges first, as with all figures.
   const edges = await readSaidEdges(reader, filters, days)
-  if ((await memory.refresh(reader, asked)) !== 'done') return null
+  if ((await memory.refresh(reader, asOfNow(memory, asked))) !== 'done') return null
   const texts = createUsers()
   const atEdges = edges.map(row => ({
     ...{ day: row.key.slice(0, 10), current: isCurrent(row) },

@@ -1,5 +1,6 @@
 // What came to a day -> the conversations that it names, settled by themselves: counts grow, bounds widen, who is named now was named or
 // is larger. Where a day has lost anything nothing of that can be said, and everybody is settled anew.
+import { dayNumber } from './activity.ts'
 import type { Change } from './people.ts'
 import type { Users } from './users.ts'
 
@@ -7,6 +8,8 @@ import type { Users } from './users.ts'
 export interface Sheet {
   /** Whom the last capture names, whom events name, and who of them it is. */
   readonly captured: Uint32Array
+  /** The day on which its first capture arrived; 0 = it has none. */
+  readonly arrived: Uint16Array
   readonly seen: Uint32Array
   readonly owners: Uint32Array
   readonly totals: Uint32Array
@@ -67,10 +70,14 @@ export function createMore(users: Users): More {
       })
     },
     captures(sheet, change, tell) {
-      const { after } = change
-      return walk(sheet, change, i => {
+      const { before, after, day } = change
+      const number = dayNumber(day)
+      return walk(sheet, change, (i, was) => {
         const conversation = after.conversations[i] as number
-        sheet.captured[conversation] = after.users[i] as number
+        const user = after.users[i] as number
+        if (user === 0 && (before?.users[was] ?? 0) > 0) return false
+        if (user > 0) sheet.captured[conversation] = user
+        if (sheet.arrived[conversation] === 0) sheet.arrived[conversation] = number
         own(sheet, conversation, tell)
         return true
       })

@@ -1,5 +1,6 @@
 // Pairs of all days -> whose conversations are and how many events they have. Where days have changed by what came to them, only the
 // conversations that they name are looked at; else everybody is settled anew.
+import { dayNumber } from './activity.ts'
 import { createMore, type Sheet } from './people-more.ts'
 import type { Pairs } from './rows.ts'
 import type { Users } from './users.ts'
@@ -17,6 +18,8 @@ export interface People {
   changes(): { readonly end: number; since(end: number): readonly number[] | null }
   /** Seconds between which its events stand; precondition: it has some. */
   extentOf(conversation: number): { first: number; last: number }
+  /** The day on which the first of its captures arrived, as `dayNumber` numbers it; 0 = it has none. */
+  arrivedOn(conversation: number): number
   /** Precondition: numbers of conversations are below `size`; a day that has changed is another object. */
   settle(days: { size: number } & PairsByDay): void
   bytes(): number
@@ -68,7 +71,8 @@ export function createPeople(users: Users): People {
       first: sheet.first[conversation] as number,
       last: sheet.last[conversation] as number,
     }),
-    bytes: () => sheet.owners.byteLength * 7,
+    arrivedOn: conversation => sheet.arrived[conversation] ?? 0,
+    bytes: () => sheet.owners.byteLength * 7.5,
     settle({ size: now, captures, events }) {
       sheet = grown(sheet, now)
       if (!takeIn({ captures, events })) {
@@ -106,7 +110,15 @@ function changesOf(before: ReadonlyMap<string, Pairs>, after: ReadonlyMap<string
 function makeSheet(size: number): Sheet {
   const words = (): Uint32Array => new Uint32Array(size)
   const first = words().fill(0xffffffff)
-  return { captured: words(), seen: words(), owners: words(), totals: words(), first, last: words() }
+  return {
+    captured: words(),
+    arrived: new Uint16Array(size),
+    seen: words(),
+    owners: words(),
+    totals: words(),
+    first,
+    last: words(),
+  }
 }
 
 /** The same with room for more conversations. */
@@ -119,11 +131,16 @@ function grown(sheet: Sheet, size: number): Sheet {
 
 function settledAnew(users: Users, { size, captures, events }: { size: number } & PairsByDay): Sheet {
   const sheet = makeSheet(size)
-  const { captured, seen, owners, totals, first, last } = sheet
+  const { captured, arrived, seen, owners, totals, first, last } = sheet
   // A capture is later than all of an earlier day, so that the last day that names somebody stands.
   for (const day of [...captures.keys()].sort()) {
     const { conversations, users: named } = captures.get(day) as Pairs
-    for (let i = 0; i < conversations.length; i++) captured[conversations[i] as number] = named[i] as number
+    const number = dayNumber(day)
+    for (let i = 0; i < conversations.length; i++) {
+      const conversation = conversations[i] as number
+      if (arrived[conversation] === 0) arrived[conversation] = number
+      if (named[i] !== 0) captured[conversation] = named[i] as number
+    }
   }
   for (const { conversations, users: named, counts, firsts, lasts } of events.values()) {
     for (let i = 0; i < conversations.length; i++) {

@@ -154,12 +154,16 @@ export function pricesOf(ids: Ids, rows: readonly PricedRow[]): PricesOfDay {
     .filter(({ how }) => how > 0)
     .map(({ model, provider, how, repeating, size, ...row }) => ({
       ...{ model, provider, how, repeating, size, conversations: numbersOf(ids, row.ids) },
-      sums: row.sums.map(list => (list.some(n => n !== 0) ? Float64Array.from(list) : NONE)),
+      sums: row.sums.map(orNone),
     }))
   return { version: versionOf(rows), priced }
 }
 
 const NONE = new Float64Array(0)
+
+/** A list of sums; without numbers where all of them are 0. */
+export const orNone = (sums: readonly number[]): Float64Array =>
+  sums.some(n => n !== 0) ? Float64Array.from(sums) : NONE
 
 /** Tools of a day from all rows of it. */
 export function toolsOf(ids: Ids, rows: readonly ToolRow[]): ToolsOfDay {

@@ -9,9 +9,10 @@ import { base64, type DaySql, dayOrBefore, daySql, VERSION } from './sql.ts'
 export const SAID_KEYS = 'said_keys'
 
 /** Names a tool: its kind, which has no spaces, and its name. */
-const TOOL = `concat(toString(kind), ' ', toString(name))`
+export const TOOL = `concat(toString(kind), ' ', toString(name))`
 
-const US = 'if(duration_ns >= 0, intDiv(duration_ns, 1000), 0)'
+/** Whole microseconds of an event; 0 where it was not timed. */
+export const US = 'if(duration_ns >= 0, intDiv(duration_ns, 1000), 0)'
 
 /**
  * What events say: each conversation with each value, and what these events came to. An event is one entry, its latency bucket and whether
@@ -52,12 +53,14 @@ function valueOf(place: number): string {
   return `if(mapContains(metadata, ${key}), concat('=', metadata[${key}]), '')`
 }
 
-/** What events of days say of so many keys: of one its value, of several theirs as a list in JSON. */
-export function dayEventValuesSql(keys: number): DaySql {
+/** What an event says of so many keys: of one its value, of several theirs as a list in JSON. */
+export function saidSql(keys: number): string {
   const values = Array.from({ length: keys }, (_, i) => valueOf(i + 1))
-  const said = keys === 1 ? (values[0] as string) : `toJSONString([${values.join(', ')}])`
-  return daySql((rows, key) => saidOf(rows, key, said))
+  return keys === 1 ? (values[0] as string) : `toJSONString([${values.join(', ')}])`
 }
+
+/** The same of days. */
+export const dayEventValuesSql = (keys: number): DaySql => daySql((rows, key) => saidOf(rows, key, saidSql(keys)))
 
 /** Of each filter whether an event meets it, as a digit. */
 const metSql = (filters: readonly KeyFilter[]): string =>

@@ -2,6 +2,7 @@
 // of tools besides with their tool and how long each took.
 
 import { addSaid } from './add.ts'
+import { saidArrived } from './arrived.ts'
 import type { Ids } from './ids.ts'
 import { type Numbers, narrowed } from './narrow.ts'
 import { numbersOf, type Versioned } from './rows.ts'
@@ -103,6 +104,7 @@ export function createEventColumn(
       ...{ kind, kept, ...unopened(), parameters: { [SAID_KEYS]: keys }, versionsOf: eventsOf },
       ...{ question: 'day_event_values', sql: dayEventValuesSql(keys.length), each: 8 },
       of: ([row]: readonly SaidRow[]) => saidOf(ids, texts, row as SaidRow),
+      arrived: { of: arrived => saidArrived(texts, arrived), keys },
       add: addSaid,
     },
     days: kept,

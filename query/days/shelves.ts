@@ -2,6 +2,7 @@
 import type { Question } from '../questions.ts'
 import type { Parameters } from '../reader.ts'
 import * as add from './add.ts'
+import { type Arrived, figuresArrived, pairsArrived, pricesArrived, toolsArrived } from './arrived.ts'
 import { type DayFigures, type DayFiguresRow, dayFiguresOf } from './failures.ts'
 import type { Ids } from './ids.ts'
 import type { Base } from './open.ts'
@@ -41,8 +42,19 @@ export interface Shelf {
   versionsOf(versions: StoreVersions): Versions
   /** What rows of one key come to. */
   of(rows: readonly unknown[], versions: StoreVersions): held.Versioned
+  /** How it is found among what came to an open day; left out: it is asked for by itself. */
+  readonly arrived?: OfArrived
   /** Of two parts of a day the whole; what arrived later comes second. */
   add(one: held.Versioned, other: held.Versioned): held.Versioned
+}
+
+/** What is found among groups of all that came to an open day. */
+export interface OfArrived {
+  /** The groups have to tell what was priced. */
+  readonly prices?: true
+  /** And what is said of these keys. */
+  readonly keys?: readonly string[]
+  of(arrived: Arrived): held.Versioned
 }
 
 /** Of which nothing was read since a cut. */
@@ -87,6 +99,7 @@ export function shelvesOf(days: Days, ids: Ids, users: Users): readonly Shelf[] 
       ...{ ...ofEvents, kind: 'figures', kept: days.events, ...unopened() },
       ...{ question: 'day_conversations', sql: sql.DAY_CONVERSATIONS_SQL, each: 16 },
       of: ([row]: readonly held.PairsRow[]) => held.pairsOf(ids, users, row as held.PairsRow),
+      arrived: { of: arrived => pairsArrived(users, arrived) },
       add: (one: held.Pairs, other: held.Pairs) => add.addEvents(users, one, other),
     },
     {
@@ -101,18 +114,21 @@ export function shelvesOf(days: Days, ids: Ids, users: Users): readonly Shelf[] 
       ...{ ...ofEvents, kind: 'figures', kept: days.figures, ...unopened() },
       ...{ question: 'day_figures', sql: sql.DAY_FIGURES_SQL, each: 32 },
       of: ([row]: readonly DayFiguresRow[]) => dayFiguresOf(ids, row as DayFiguresRow),
+      arrived: { of: figuresArrived },
       add: add.addFigures,
     },
     {
       ...{ ...ofEvents, kind: 'tools', kept: days.tools, ...unopened() },
       ...{ question: 'day_tools', sql: sql.DAY_TOOLS_SQL, each: 8 },
       of: (rows: readonly held.ToolRow[]) => held.toolsOf(ids, rows),
+      arrived: { of: toolsArrived },
       add: add.addTools,
     },
     {
       ...{ ...ofEvents, kind: 'prices', kept: days.prices, ...unopened() },
       ...{ question: 'day_prices', sql: sql.DAY_PRICES_SQL, each: 16 },
       of: (rows: readonly held.PricedRow[]) => held.pricesOf(ids, rows),
+      arrived: { of: pricesArrived, prices: true },
       add: add.addPrices,
     },
   ]

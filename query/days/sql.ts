@@ -22,7 +22,7 @@ import { FAILURES_MAX } from './failures.ts'
 const DAY_MS = 86_400_000
 
 /** An id that is nobody's. */
-const NONE = `toUUID('${NIL_UUID}')`
+export const NONE = `toUUID('${NIL_UUID}')`
 
 /** Word for word that of 0041_day_versions.sql: which writings of which rows are there. What a row says follows from its writing. */
 export const VERSION = `sum(sign * reinterpretAsInt64(cityHash64(
@@ -84,7 +84,7 @@ export function boundDays(days: readonly string[]): Parameters {
 }
 
 /** The last instant of a group that was not taken back: what was is looked for only where anything was. */
-const STANDING_LAST = `if(min(sign) = 1, max(ts), arrayMax(arrayMap(t ->
+export const STANDING_LAST = `if(min(sign) = 1, max(ts), arrayMax(arrayMap(t ->
             if(arraySum(arrayMap((x, s) -> if(x = t, toInt32(s), 0), groupArray(ts), groupArray(sign))) > 0, t, toDateTime64(0, 9, 'UTC')),
             groupArray(ts))))`
 
@@ -172,8 +172,6 @@ const toolsOf = (rows: string, key: string): string => `
   )
   GROUP BY key, of_kind, tool`
 
-const SUMS = ['input', 'output', 'cache_read', 'cache_write', 'reasoning', 'nanos']
-
 const DAY = 'toString(toDate(ts))'
 
 const EVENTS_OF_DAYS = {
@@ -184,31 +182,51 @@ const EVENTS_OF_DAYS = {
 /** What an event that was priced says, or the same for all others. */
 const ofPriced = (says: string, otherwise: string): string => `if(how > 0, ${says}, ${otherwise})`
 
+/** What is told apart among what was priced. */
+export const OF_PRICED = {
+  how: `bitAnd(present, ${HOW})`,
+  of_model: ofPriced('toString(model)', "''"),
+  of_provider: ofPriced('toString(provider)', "''"),
+  repeating: ofPriced("kind = 'agent' AND source = 'otlp'", '0'),
+  of_size: ofPriced(`roundDown(greatest(input_tokens, 1) - 1, ${TIERS})`, '0'),
+}
+
+const total = (column: string): string => `sum(sign * toInt64(${column}))`
+
+/** What is summed up of it besides events. */
+export const PRICED_SUMS = {
+  ...{ input: total('input_tokens'), output: total('output_tokens') },
+  ...{ cache_read: total('cache_read_tokens'), cache_write: total('cache_write_tokens') },
+  ...{ reasoning: total('reasoning_tokens'), nanos: total('cost_nanos') },
+}
+
+/** Expressions with their names. */
+export const named = (columns: Readonly<Record<string, string>>): string =>
+  Object.entries(columns)
+    .map(([name, of]) => `${of} AS ${name}`)
+    .join(', ')
+
+const SUMS = Object.keys(PRICED_SUMS)
+
 /**
  * What was priced on days, by what is priced alike: sums of its conversations as lists. What was not priced is one group, which nothing
  * but the version is taken of.
  */
 const pricesOf = (rows: string, key: string): string => `
-  SELECT key, of_model AS model, of_provider AS provider, how, repeating, size, toString(sum(version)) AS version,
+  SELECT key, of_model AS model, of_provider AS provider, how, repeating, toUInt32(of_size) AS size, toString(sum(version)) AS version,
     groupArrayIf((conversation, toFloat64(events), ${SUMS.map(sum => `toFloat64(${sum})`).join(', ')}), events > 0 AND how > 0) AS priced,
     ${base64('arrayMap(one -> one.1, priced)')} AS ids,
     [${['events', ...SUMS].map((_, i) => `arrayMap(one -> one.${i + 2}, priced)`).join(', ')}] AS sums
   FROM (
     SELECT
-      ${key} AS key, bitAnd(present, ${HOW}) AS how, ${ofPriced('conversation_id', NONE)} AS conversation,
-      ${ofPriced('toString(model)', "''")} AS of_model, ${ofPriced('toString(provider)', "''")} AS of_provider,
-      ${ofPriced("kind = 'agent' AND source = 'otlp'", '0')} AS repeating,
-      ${ofPriced(`roundDown(greatest(input_tokens, 1) - 1, ${TIERS})`, '0')} AS size,
-      sum(sign) AS events,
-      sum(sign * toInt64(input_tokens)) AS input, sum(sign * toInt64(output_tokens)) AS output,
-      sum(sign * toInt64(cache_read_tokens)) AS cache_read, sum(sign * toInt64(cache_write_tokens)) AS cache_write,
-      sum(sign * toInt64(reasoning_tokens)) AS reasoning, sum(sign * toInt64(cost_nanos)) AS nanos, ${VERSION} AS version
+      ${key} AS key, ${ofPriced('conversation_id', NONE)} AS conversation,
+      ${named(OF_PRICED)}, sum(sign) AS events, ${named(PRICED_SUMS)}, ${VERSION} AS version
     FROM events
     WHERE ${OURS} AND ${rows}
-    GROUP BY key, conversation, of_model, of_provider, how, repeating, size
+    GROUP BY key, conversation, ${Object.keys(OF_PRICED).join(', ')}
     ${BY_ROWS}
   )
-  GROUP BY key, of_model, of_provider, how, repeating, size`
+  GROUP BY key, of_model, of_provider, how, repeating, of_size`
 
 /** What was priced on days. */
 export const DAY_PRICES_SQL = daySql(pricesOf)
@@ -270,7 +288,7 @@ const ARRIVED = {
 const capturesOf = (rows: string, by: string): string => `
   SELECT key, version, ${PAIRS}
   FROM (
-    SELECT key, toString(sum(version)) AS version, groupArrayIf((conversation_id, user), user != '') AS pairs
+    SELECT key, toString(sum(version)) AS version, groupArray((conversation_id, user)) AS pairs
     FROM (
       SELECT ${by} AS key, conversation_id, ${CAPTURE_VERSION} AS version,
         argMaxIf(user_id, ${CAPTURE_ORDER}, user_id != '' AND ${standing()}) AS user
@@ -281,7 +299,7 @@ const capturesOf = (rows: string, by: string): string => `
     GROUP BY key
   )`
 
-/** Whom captures that arrived on a day name, conversation by conversation; the last one of a day stands. */
+/** Conversations of captures that arrived on a day, and whom these name, if anybody; the last one of a day that does stands. */
 export const DAY_CAPTURES_SQL = daySql(capturesOf, ARRIVED)
 
 /** What captures that arrived on a day say of a key, conversation by conversation: the value and its groups as JSON; the last one of a day stands. */

@@ -7,7 +7,7 @@ import { createMarks } from './bits.ts'
 import { edgesOf, toolsWithin } from './edges.ts'
 import type { KeptDays } from './kept.ts'
 import { levelsOf } from './levels.ts'
-import type { OrganizationDays } from './organization.ts'
+import { asOfNow, type OrganizationDays } from './organization.ts'
 import { type ToolDay, type ToolRow, toolOf } from './rows.ts'
 import { RAGGED_TOOLS_SQL } from './sql.ts'
 import { type ToolSum, together } from './tool-months.ts'
@@ -31,7 +31,8 @@ export function readKeptTools(
     const inMemory = memory.keepsRowsOf(days, asked.maxBytes)
     // The edges first, as with figures.
     const ragged = inMemory ? [] : await reader.read<ToolRow>('ragged_tools', RAGGED_TOOLS_SQL, window.parameters)
-    if ((await memory.refresh(reader, inMemory ? { ...asked, edges: days } : asked)) !== 'done') return null
+    if ((await memory.refresh(reader, inMemory ? { ...asked, edges: days } : asOfNow(memory, asked))) !== 'done')
+      return null
     const whole = [...memory.days()].filter(day => day > from_day && day < to_day).sort()
     const atEdges = inMemory
       ? edges.flatMap(edge => toolsWithin(memory.rowsOf(edge.day), edge, memory.ids.size()))

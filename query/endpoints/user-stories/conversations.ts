@@ -3,13 +3,13 @@ import type { ConversationEvent, CostMetadata } from '#proto/dashboard/shared.ts
 import type { ConversationRow } from '#proto/dashboard/user-stories.ts'
 import { CONVERSATION_EVENTS, CONVERSATION_IO_MAX_BYTES } from '#proto/dashboard/user-stories.ts'
 import { eventHead, isoTime, NO_TEXTS, originalIdOf } from '../../answers.ts'
-import { type CountedBounds, readBounds } from '../../days/bounds.ts'
+import { readKeptBounds } from '../../days/bounds.ts'
 import type { Call } from '../../endpoint.ts'
 import type { Missing } from '../../missing.ts'
 import type { Reader } from '../../reader.ts'
 import { newestEvents } from '../../reads/conversation-events.ts'
-import type { ConversationFacts } from '../../reads/conversation-facts.ts'
-import { readFacts } from '../../reads/conversation-facts.ts'
+import type { ConversationBounds, ConversationFacts } from '../../reads/conversation-facts.ts'
+import { boundsOf, readFacts } from '../../reads/conversation-facts.ts'
 import type { ChosenConversation } from '../../reads/conversation-page.ts'
 import { readCosts } from '../../reads/costs.ts'
 import type { EventRecord } from '../../reads/events.ts'
@@ -19,6 +19,8 @@ import { readSessions } from '../../reads/sessions.ts'
 import type { Texts } from '../../reads/texts.ts'
 import { readTexts } from '../../reads/texts.ts'
 import { type ConversationParts, readWhole, WHOLE_MAX_EVENTS } from '../../reads/whole-conversations.ts'
+
+const NO_SESSIONS = Promise.resolve(new Map<string, SessionState>())
 
 /**
  * Rows in the order chosen. Figures must be there; traits, events, texts and costs may be missing. Traits, the dearest of them, are read
@@ -32,9 +34,16 @@ export async function hydrate(
   ofUsers: (users: readonly string[]) => Promise<void> = async () => undefined,
 ): Promise<ConversationRow[]> {
   const ids = chosen.map(conversation => conversation.conversation_id)
-  const sessionsRead = orElse(readSessions(reader, ids), new Map<string, SessionState>())
-  const boundsRead = readBounds(kept, reader, { organization: organization.id, conversations: ids })
-  const partsRead = boundsRead.then(bounds => readParts(reader, bounds, orElse))
+  const known = await readKeptBounds(kept, reader, { organization: organization.id, conversations: ids })
+  const isUncaptured = known !== null && known.capturedFrom === undefined
+  const sessionsRead = orElse(
+    isUncaptured ? NO_SESSIONS : readSessions(reader, ids, known?.capturedFrom),
+    new Map<string, SessionState>(),
+  )
+  const partsRead =
+    known === null
+      ? boundsOf(reader, ids).then(bounds => readParts(reader, bounds, { orElse }))
+      : readParts(reader, known.bounds, { events: known.events, orElse })
   const [sessions, { facts, costs }, newest] = await Promise.all([
     sessionsRead,
     partsRead,
@@ -57,8 +66,8 @@ export async function hydrate(
 /** Of conversations with few events, all at once; else part by part, of which costs and events may be missing. */
 async function readParts(
   reader: Reader,
-  { bounds, events = Number.POSITIVE_INFINITY }: CountedBounds,
-  orElse: Missing['orElse'],
+  bounds: ConversationBounds | null,
+  { events = Number.POSITIVE_INFINITY, orElse }: { events?: number; orElse: Missing['orElse'] },
 ): Promise<ConversationParts> {
   if (bounds === null) return { facts: new Map(), costs: new Map(), newest: [] }
   if (events <= WHOLE_MAX_EVENTS) return readWhole(reader, bounds, CONVERSATION_EVENTS)

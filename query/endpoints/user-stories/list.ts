@@ -5,6 +5,7 @@ import type { ConversationRow, VisibleUserSummary } from '#proto/dashboard/user-
 import { UserStoriesRequest, UserStoriesResponse } from '#proto/dashboard/user-stories.ts'
 import type { KeptFilter } from '../../days/filter.ts'
 import { readKeptHistories } from '../../days/histories.ts'
+import type { Kind } from '../../days/organization.ts'
 import { type AskedPage, readKeptPage } from '../../days/page.ts'
 import type { Call } from '../../endpoint.ts'
 import { endpoint } from '../../endpoint.ts'
@@ -36,7 +37,10 @@ export async function readStories(call: Call, request: UserStoriesRequest): Prom
   if (request.group_by !== undefined) return groupedStories(call, request, request.group_by, conditions)
   const window = windowOf(request, call.nowMs)
   const asked = { conditions, filter: keptFilterOf(request, call.organization.id) }
-  const chosen = await chooseStories(call, asked, { window, sort: request.sort, slice: sliceOf(request) })
+  // Histories of its users need prices.
+  const beside = request.allow_limited_preview ? [] : (['prices'] as const)
+  const which = { window, sort: request.sort, slice: sliceOf(request), beside }
+  const chosen = await chooseStories(call, asked, which)
   const missing = createMissing(call)
   let users: readonly string[] = []
   let histories: Histories = NO_HISTORIES
@@ -65,10 +69,12 @@ interface AskedStories {
 async function chooseStories(
   { reader, kept, organization }: Call,
   { conditions, filter }: AskedStories,
-  page: AskedPage,
+  { beside, ...page }: AskedPage & { readonly beside: readonly Kind[] },
 ): Promise<ChosenConversation[]> {
   const chosen =
-    filter === null ? null : await readKeptPage(kept, reader, { organization: organization.id, filter, ...page })
+    filter === null
+      ? null
+      : await readKeptPage(kept, reader, { organization: organization.id, filter, beside, ...page })
   return chosen ?? chooseConversations(reader, { conditions, ...page })
 }
 
