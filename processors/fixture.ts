@@ -73,7 +73,7 @@ export async function createBench(
     jsm: await jetstreamManager(nc, { timeout: 2_000 }),
     cursors: buckets.cursors,
     store: db.store,
-    linked: createLinkAnswers(db.store),
+    linked: createLinkAnswers(db.store, log),
     pool,
     gate: createGate(2, 64 * 1024 * 1024),
     log,

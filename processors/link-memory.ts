@@ -55,11 +55,10 @@ export function followLinks({ nc, js, jsm, linked, log, traces = TRACES }: LinkM
   let revision = 0
 
   const learn = async (found: readonly PlacedRecord[]): Promise<void> => {
-    const links = found.filter(hasLinks)
-    for (const { provisional, home, session } of await linked.tracesOf(links)) {
+    for (const { provisional, home, session } of await linked.tracesOf(found)) {
       homes.set(keyOf(provisional), { conversation_id: home, session_id: session })
     }
-    records.push(...links)
+    records.push(...found.filter(hasLinks))
     if (records.length > RECORDS) {
       since = (records[records.length - RECORDS / 2 - 1] as PlacedRecord).position
       records = records.slice(-RECORDS / 2)

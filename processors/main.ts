@@ -76,7 +76,7 @@ await runPart('processor', async ({ env, log, metrics }) => {
   const jsm = await jetstreamManager(nc, { timeout: 5_000 })
   // What an owner asks about its rows has its answer in the shard of its partition: links too are of organizations of that shard.
   const placed = shards.all.map(store => {
-    const linked = createLinkAnswers(store)
+    const linked = createLinkAnswers(store, log)
     return { store, linked, links: followLinks({ nc, js, jsm, linked, log }) }
   })
   const shared = {

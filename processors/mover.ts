@@ -13,14 +13,13 @@ import { compareAndSet, Stopped } from './cursor.ts'
 import type { Fence } from './fence.ts'
 import { type FinishedRanges, followFinished, type PlacedRecord } from './finished-ranges.ts'
 import { queryIdOf } from './insert.ts'
-import { hasLinks } from './link-answers.ts'
 import { type Begun, type Part, slicesBySequence, slicesOf } from './move-slices.ts'
 import {
+  type AwayRows,
   countLost,
   hoursOf,
   type LinkedTrace,
   type Lost,
-  linkedTraces,
   MOVE_ROWS,
   moveHome,
   olderTraces,
@@ -134,7 +133,8 @@ export class Mover {
     // Of whatever else is settled from now on another record tells: a row and its capture are both seen by a round, or neither.
     const settled = settledCondition(cursor.value)
     const touched = this.#touchedBy(round)
-    const traces = await this.#insist(() => this.#timed('links', () => this.#linked(touched)))
+    const last = (round.at(-1) as PlacedRecord).position
+    const traces = await this.#insist(() => this.#timed('links', () => this.#linked(touched, last)))
     let looked = false
     for (const some of slicesOf(traces)) {
       const split = await this.#insist(() => this.#timed('older', () => this.#split(some)))
@@ -162,34 +162,30 @@ export class Mover {
     }
   }
 
-  /** Links of these ranges, and what rows of theirs may be away from home. */
+  /** Records of which links are looked at, and what rows of theirs may be away from home. */
   #touchedBy(round: readonly PlacedRecord[]): Touched {
     const { partition, shared } = this.#context
     const own = round.filter(({ record }) => record.partition === partition)
-    const links = round.filter(hasLinks)
+    const records = [...round]
     const placed: Positions[] = []
     for (const { record, position } of own) {
       if (record.placed === undefined) continue
       // Links that were stored while the range was, and of which it may not have known.
       const missed = shared.links?.between(record.placed.revision, position)
-      if (missed) links.push(...missed)
+      if (missed) records.push(...missed)
       else placed.push(record)
     }
     const loose = own.map(({ record }) => record).filter(record => (record.loose ?? 0) > 0)
-    return { links, rows: positionsOf(loose), placed: positionsOf(placed) }
+    return { records, rows: positionsOf(loose), placed: positionsOf(placed) }
   }
 
   /** Traces of which a link is known. Links are asked for once a process, rows of this partition by their owner. */
-  async #linked({ links, ...own }: Touched): Promise<readonly LinkedTrace[]> {
-    const { settling, shared } = this.#context
-    const isAway = own.rows.length + own.placed.length > 0
-    const [told, found] = await Promise.all([
-      shared.linked.tracesOf(links),
-      isAway ? linkedTraces(settling.store, { ...own, links: [] }) : [],
-    ])
-    if (found.length === 0) return told
-    // Both know all links of the round's ranges.
-    return [...new Map([...told, ...found].map(trace => [trace.provisional, trace])).values()]
+  async #linked({ records, ...away }: Touched, last: number): Promise<readonly LinkedTrace[]> {
+    const { linked } = this.#context.shared
+    const told = await linked.tracesOf(records)
+    const found = await linked.tracesAway(away, last)
+    // What was asked for rows was asked last.
+    return found.length === 0 ? told : [...new Map([...told, ...found].map(one => [one.provisional, one])).values()]
   }
 
   /** Traces by where their rows may stand: from the first that this owner has read on, or before that. */
@@ -352,11 +348,9 @@ interface Captures {
 }
 
 /** What a round's records touch. */
-interface Touched {
-  /** Of ranges with links. */
-  readonly links: readonly PlacedRecord[]
-  readonly rows: readonly Positions[]
-  readonly placed: readonly Positions[]
+interface Touched extends AwayRows {
+  /** Those of which links may be. */
+  readonly records: readonly PlacedRecord[]
 }
 
 /** Traces with rows that may go home: those of which this owner has read where they begin, and those with rows from before. */

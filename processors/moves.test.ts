@@ -327,10 +327,10 @@ t.test('the owners of a process and its memory ask about a range with links once
   const bench = await createBench(t, { aggregated: true, partitions: 2, pool })
   const asked: string[] = []
   const read: Store['read'] = (sql, options) => {
-    if (sql.includes('SELECT organization, trace_id FROM links')) asked.push(...positionsIn(sql))
+    if (sql.includes('FROM links WHERE origin_partition')) asked.push(...positionsIn(sql))
     return bench.db.store.read(sql, options)
   }
-  const linked = createLinkAnswers({ ...bench.db.store, read }, { keptMs: 600_000 })
+  const linked = createLinkAnswers({ ...bench.db.store, read }, log, { keptMs: 600_000 })
   const links = followLinks({ ...bench.shared, linked, log })
   t.teardown(() => links.close())
   const owners = [await own(t, bench, { linked, links }), await own(t, bench, { linked, links }, 1)]

@@ -8,6 +8,7 @@ import { BY_CONDITION, NAMING, ROWS } from './engine-settings.ts'
 import { scopeConditions } from './insert.ts'
 import { openRanges, type StoredRange, storedRanges } from './lanes.ts'
 import type { Cursor } from './protocol.ts'
+import type { TraceHash } from './trace-filter.ts'
 
 /** Positions of a partition, both ends inclusive. */
 export interface Positions {
@@ -50,32 +51,46 @@ const within = (ranges: readonly Positions[]): string =>
     .map(({ partition, from, to }) => `origin_partition = ${partition} AND origin_sequence BETWEEN ${from} AND ${to}`)
     .join(' OR ')
 
-/** Where something may have changed. */
-interface Touched {
-  readonly links: readonly Positions[]
-  /** Of rows under stand-ins. */
-  readonly rows: readonly Positions[]
-  /** Of rows that were written at home at once, too. */
-  readonly placed?: readonly Positions[]
+const HASH = 'sipHash64(organization, trace_id)'
+/** A trace's hash, and its halves as numbers. */
+export const TRACE_HASH = `${HASH} AS hash`
+const HALVES = `toUInt32(${HASH}) AS low, toUInt32(bitShiftRight(${HASH}, 32)) AS high`
+
+/** The trace of an organization. */
+export type TraceName = Pick<LinkedTrace, 'organization' | 'trace'>
+
+const LINKED = `organization, trace_id AS trace, any(provisional_id) AS provisional, argMin(conversation_id, ${RANK}) AS home,
+      argMin(session_id, ${RANK}) AS session, groupUniqArray(conversation_id) AS linked`
+
+/** Traces of which links were stored by these ranges, and what these links say. @throws when the store is away. */
+export function tracesOfLinks(store: Store, ranges: readonly Positions[]): Promise<(LinkedTrace & TraceHash)[]> {
+  const sql = `SELECT ${LINKED}, ${HALVES} FROM links WHERE ${within(ranges)} GROUP BY organization, trace_id`
+  return store.read<LinkedTrace & TraceHash>(sql, { settings: ROWS })
 }
 
-/** Traces that a link of `links` or a row of `rows` touches, and of which a link is known. @throws when the store is away. */
-export function linkedTraces(store: Store, { links, rows, placed = [] }: Touched): Promise<LinkedTrace[]> {
-  const touched = [
-    ...(links.length > 0 ? [`SELECT organization, trace_id FROM links WHERE ${within(links)}`] : []),
-    ...(rows.length > 0
-      ? [`SELECT organization, trace_id FROM events WHERE (${within(rows)}) AND provisional = 1 AND sign = 1`]
-      : []),
-    ...(placed.length > 0
-      ? [`SELECT organization, trace_id FROM events WHERE (${within(placed)}) AND ${MOVABLE} AND sign = 1`]
-      : []),
-  ]
-  const sql = `
-    SELECT organization, trace_id AS trace, any(provisional_id) AS provisional, argMin(conversation_id, ${RANK}) AS home,
-      argMin(session_id, ${RANK}) AS session, groupUniqArray(conversation_id) AS linked
-    FROM links WHERE (organization, trace_id) IN (${touched.join(' UNION ALL ')})
-    GROUP BY organization, trace_id`
+/** What all links say of these traces; of those without any, nothing. @throws when the store is away. */
+export function linkedTraces(store: Store, traces: readonly TraceName[]): Promise<LinkedTrace[]> {
+  const sql = `SELECT ${LINKED} FROM links WHERE ${ofTraces(traces)} GROUP BY organization, trace_id`
   return store.read<LinkedTrace>(sql, { settings: { ...ROWS, ...NAMING } })
+}
+
+/** Ranges with rows that may be away from home. */
+export interface AwayRows {
+  /** Under stand-ins. */
+  readonly rows: readonly Positions[]
+  /** Written at home at once, too. */
+  readonly placed: readonly Positions[]
+}
+
+/** Traces of such rows. @throws when the store is away. */
+export function tracesAway(store: Store, { rows, placed }: AwayRows): Promise<(TraceName & TraceHash)[]> {
+  const conditions = [
+    ...(rows.length > 0 ? [`(${within(rows)}) AND provisional = 1`] : []),
+    ...(placed.length > 0 ? [`(${within(placed)}) AND ${MOVABLE}`] : []),
+  ]
+  const sql = `SELECT organization, trace_id AS trace, ${HALVES} FROM events
+    WHERE (${conditions.join(' OR ')}) AND sign = 1 GROUP BY organization, trace_id`
+  return store.read<TraceName & TraceHash>(sql, { settings: ROWS })
 }
 
 /**
@@ -108,10 +123,10 @@ export interface Slice {
 const elsewhere = (traces: readonly LinkedTrace[]): string[] =>
   traces.flatMap(({ provisional, home, linked }) => [provisional, ...linked.filter(id => id !== home)])
 
-export const inOrganizations = (traces: readonly LinkedTrace[]): string =>
+export const inOrganizations = (traces: readonly TraceName[]): string =>
   `organization IN (${list(traces.map(one => one.organization))})`
 
-export const ofTraces = (traces: readonly LinkedTrace[]): string =>
+export const ofTraces = (traces: readonly TraceName[]): string =>
   `${inOrganizations(traces)} AND trace_id IN ${setOf(traces.map(one => one.trace))}`
 
 const TSV_ESCAPES: Readonly<Record<string, string>> = {

@@ -111,9 +111,9 @@ export class MoverModel {
       const home = known.get(id)
       if (home !== undefined) answers.set(id, home)
     }
-    // Of several answers about a payload the one about the last record holds; what is asked for rows is asked now.
+    // Of several answers about a payload the one about the last record holds; what is asked for rows knows all records of the round.
     for (const [at, id] of [...told].sort(([a], [b]) => a - b)) answer(id, world.homesAt(this.#askedAt(at)))
-    for (const id of rows) answer(id, world.homes)
+    for (const id of rows) answer(id, world.homesAt(this.#askedAt(to - 1)))
     return answers
   }
 
