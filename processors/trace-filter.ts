@@ -1,9 +1,9 @@
 // Hashes of traces -> whether a trace may have been met: never no where it was, seldom yes where it was not. A Bloom filter in blocks of
 // 256 bits: eight bits of one block a trace, so that each look reads one place of the memory.
 
-/** Bits of a trace in a filter that is as full as it is made for: one of some 500 is taken for met that was not. */
+/** Bits of a trace in a filter that is as full as it is made for: less than one of a thousand is taken for met that was not. */
 const BITS = 16
-/** What a filter takes at most: above eight million traces more and more are taken for met. */
+/** What a filter takes at most: above eight million traces more are taken for met, 2.7 % at 16 million, a quarter at 30. */
 const WORDS_MAX = 4 * 1024 * 1024
 const BLOCK_WORDS = 8
 /** Odd numbers without a pattern; those of Parquet's filters, which are made the same way. */
