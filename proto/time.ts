@@ -24,9 +24,19 @@ export function fromNanosText(digits: string): Instant | null {
 
 /** From a little-endian fixed64 of Unix nanoseconds (OTLP protobuf), given as its two halves. */
 export function fromNanosHalves(low: number, high: number): Instant {
+  return { ms: msOfHalves(low, high), ns: nsOfHalves(low, high) }
+}
+
+/** The whole milliseconds of such a time. */
+export function msOfHalves(low: number, high: number): number {
   // high * 2^32 ns = high * 4294 ms + high * 967,296 ns; every product stays below 2^53.
   const ns = high * 967_296 + (low % 1_000_000)
-  return { ms: high * 4294 + Math.floor(low / 1_000_000) + Math.floor(ns / 1_000_000), ns: ns % 1_000_000 }
+  return high * 4294 + Math.floor(low / 1_000_000) + Math.floor(ns / 1_000_000)
+}
+
+/** The nanoseconds below them. */
+export function nsOfHalves(low: number, high: number): number {
+  return (high * 967_296 + (low % 1_000_000)) % 1_000_000
 }
 
 /** `b - a` in nanoseconds; exact up to 104 days, a double beyond. */
@@ -48,6 +58,11 @@ export function clamp(at: Instant, receivedAtMs: number, limits: ClampLimits = C
   if (at.ms < receivedAtMs - limits.pastMs) return fromMs(receivedAtMs - limits.pastMs)
   if (at.ms > receivedAtMs + limits.futureMs) return fromMs(receivedAtMs + limits.futureMs)
   return at
+}
+
+/** Whether `clamp` leaves an instant of these milliseconds as it is. */
+export function isWithin(ms: number, receivedAtMs: number, limits: ClampLimits = CLAMP): boolean {
+  return ms >= receivedAtMs - limits.pastMs && ms <= receivedAtMs + limits.futureMs
 }
 
 const DAY_MS = 86_400_000

@@ -1,6 +1,6 @@
 // A settled span that was read by its plan -> what is still open before it can be written: usage, price, metadata, kept in its reading.
 // null for one whose row needs something cut, clamped or merged: the way of objects does that.
-import { clamp, nanosBetween } from '#proto/time.ts'
+import { isWithin } from '#proto/time.ts'
 import type { FrameContext } from '../outcome.ts'
 import { type Costing, costBits, costingOf, costNote } from '../parsers/cost.ts'
 import { METADATA_BOUNDS } from '../parsers/metadata.ts'
@@ -12,6 +12,7 @@ import type { ContentPlan, Plan } from './plan.ts'
 import type { ByteReading } from './reading.ts'
 import { A, ATTRIBUTE_INTS, Kind, S } from './spans.ts'
 import { Look, lookAt } from './suspicion.ts'
+import { durationAt, isTimeAt, msAt } from './times.ts'
 
 /** Longest text that may become longer while it is masked: it stays within what metadata holds. */
 const MASKED_BYTES = 2_000
@@ -48,12 +49,11 @@ function costingFor({ model, provider }: ByteReading, { billing }: Plan, usage: 
 }
 
 /** True for times that are stored as they were sent. */
-function isTimely(reading: ByteReading, { receivedAtMs }: FrameContext): boolean {
-  const start = reading.start
-  const end = reading.time(S.endLow)
-  const at = start ?? end
-  if (at === null || clamp(at, receivedAtMs) !== at) return false
-  return start === null || end === null || nanosBetween(start, end) >= 0
+function isTimely({ spans, row }: ByteReading, { receivedAtMs }: FrameContext): boolean {
+  const [starts, ends] = [isTimeAt(spans, row, S.startLow), isTimeAt(spans, row, S.endLow)]
+  if (!starts && !ends) return false
+  if (!isWithin(msAt(spans, row, starts ? S.startLow : S.endLow), receivedAtMs)) return false
+  return !starts || !ends || durationAt(spans, row) >= 0
 }
 
 /** The metadata of the span, by what was decided about it. */

@@ -1,7 +1,7 @@
 // The spans of one body -> at most one link for each trace: whose conversation it is, by the span that says so best, as
 // parsers/otlp/links.ts finds it. Rows are made where somebody asks for them: a range without spans to be placed never does.
 import type { LinkRow, Origin } from '#proto/rows.ts'
-import { type Instant, sqlNanos } from '#proto/time.ts'
+import { sqlNanos } from '#proto/time.ts'
 import type { BlockEncoder } from '../encoder.ts'
 import type { SpanRows } from '../parsers/otlp/unit.ts'
 import { uuidOfWords } from './hashes.ts'
@@ -9,9 +9,9 @@ import { setNamespace, traceConversationWords } from './ids.ts'
 import { sameBytes } from './interned.ts'
 import type { KeptReadings } from './kept.ts'
 import type { Plan } from './plan.ts'
-import { instantAt, placeOfTime } from './reading.ts'
 import { textAt } from './reveal.ts'
 import { S, SPAN_INTS, type SpanNumbers } from './spans.ts'
+import { msAt, nsAt, placeOfTime } from './times.ts'
 import { addOrigin, addSpanId, Flag, type Shared, SPAN_WORDS, W } from './write.ts'
 
 /** The spans of a body, as far as links look at them. */
@@ -30,13 +30,13 @@ interface Best {
   named: number
 }
 
-const NO_TIME: Instant = { ms: 0, ns: 0 }
 const scratch = new Uint32Array(8)
 
 /** See above. */
 export class SpanLinks {
   readonly #spans: Spans
-  readonly #best: ReadonlyMap<number, Best>
+  /** By span; empty where no trace has one. */
+  readonly #best: readonly (Best | undefined)[]
 
   constructor(spans: Spans) {
     this.#spans = spans
@@ -44,10 +44,10 @@ export class SpanLinks {
   }
 
   has(span: number): boolean {
-    return this.#best.has(span)
+    return this.#best[span] !== undefined
   }
 
-  #found(): ReadonlyMap<number, Best> {
+  #found(): readonly (Best | undefined)[] {
     const { table, bytes } = this.#spans
     const byTrace = new Map<string, Best>()
     let [before, known]: [number, Best | undefined] = [-1, undefined]
@@ -70,7 +70,9 @@ export class SpanLinks {
       if (!this.#isSameConversation(i, known.named)) known.named = i
       known.span = i
     }
-    return new Map([...byTrace.values()].map(best => [best.span, best]))
+    const bySpan: (Best | undefined)[] = new Array<Best | undefined>(byTrace.size > 0 ? table.count : 0)
+    for (const best of byTrace.values()) bySpan[best.span] = best
+    return bySpan
   }
 
   #place(span: number, field: number): number {
@@ -101,21 +103,23 @@ export class SpanLinks {
   #compareTimes(a: number, b: number): number {
     const { rows } = this.#spans
     if (rows[a] === undefined && rows[b] === undefined) {
-      const [first, second] = [this.#timeOf(a), this.#timeOf(b)]
-      return first.ms - second.ms || first.ns - second.ns
+      const { spans } = this.#spans.table
+      const [rowA, rowB] = [a * SPAN_INTS, b * SPAN_INTS]
+      const [fieldA, fieldB] = [placeOfTime(spans, rowA), placeOfTime(spans, rowB)]
+      const ms = msAt(spans, rowA, fieldA) - msAt(spans, rowB, fieldB)
+      return ms !== 0 ? ms : nsAt(spans, rowA, fieldA) - nsAt(spans, rowB, fieldB)
     }
     const [first, second] = [this.#timeText(a), this.#timeText(b)]
     return first < second ? -1 : first === second ? 0 : 1
   }
 
   #timeText(span: number): string {
-    return this.#spans.rows[span]?.event.ts ?? sqlNanos(this.#timeOf(span))
-  }
-
-  #timeOf(span: number): Instant {
-    const { spans } = this.#spans.table
+    const { rows, table } = this.#spans
+    const event = rows[span]?.event
+    if (event !== undefined) return event.ts
     const row = span * SPAN_INTS
-    return instantAt(spans, row, placeOfTime(spans, row)) ?? NO_TIME
+    const field = placeOfTime(table.spans, row)
+    return sqlNanos({ ms: msAt(table.spans, row, field), ns: nsAt(table.spans, row, field) })
   }
 
   /** The session as its event has it: '' where it is the conversation's own text. */
@@ -139,7 +143,7 @@ export class SpanLinks {
 
   /** The link that a span tells; undefined when it tells none. */
   of(span: number): LinkRow | undefined {
-    const best = this.#best.get(span)
+    const best = this.#best[span]
     if (best === undefined) return undefined
     const { bytes, shared } = this.#spans
     const { organization, retention } = shared.context
@@ -159,7 +163,7 @@ export class SpanLinks {
 
   /** Writes the link that a span tells, when it tells one: what `of` says. `origin` is that of its row. */
   write(span: number, encoder: BlockEncoder, origin: Origin): void {
-    const best = this.#best.get(span)
+    const best = this.#best[span]
     if (best === undefined) return
     const { table, bytes, shared, rows } = this.#spans
     const c = encoder.row('links', shared.context.retention, 0)

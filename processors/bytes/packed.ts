@@ -20,7 +20,8 @@ import type { Plan } from './plan.ts'
 import { ByteReading } from './reading.ts'
 import { Revelations } from './reveal.ts'
 import { A, ATTRIBUTE_INTS, S, SPAN_INTS, type SpanNumbers } from './spans.ts'
-import { Flag, hasTexts, instantOf, type Shared, SPAN_WORDS, sharedOf, W, writeSpan } from './write.ts'
+import { msAt, placeOfTime } from './times.ts'
+import { Flag, hasTexts, type Shared, SPAN_WORDS, sharedOf, W, writeSpan } from './write.ts'
 
 /** See above. */
 export class PackedSpans implements PackedUnits {
@@ -226,7 +227,9 @@ export class PackedSpans implements PackedUnits {
   hourOf(unit: number): number {
     const rows = this.#rows[unit]
     if (rows !== undefined) return hourIn(rows.event.ts)
-    return hourAt(instantOf(this.#kept.at(unit), this.#shared.context.receivedAtMs).ms)
+    const { spans } = this.#table
+    const row = unit * SPAN_INTS
+    return hourAt(msAt(spans, row, placeOfTime(spans, row)))
   }
 
   print(unit: number, into: Uint8Array, at: number): void {

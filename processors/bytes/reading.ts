@@ -1,8 +1,7 @@
 // A span that is read by its plan: what neighbours look at and decide, and what is found out when it is finished (finish.ts), without a
 // span as an object.
 import type { Span, SpanRecords } from '#proto/otlp/span.ts'
-import { timeOrNull } from '#proto/otlp/span.ts'
-import { fromNanosHalves, type Instant } from '#proto/time.ts'
+import type { Instant } from '#proto/time.ts'
 import { amountOf } from '../parsers/amounts.ts'
 import type { Said } from '../parsers/otlp/content.ts'
 import type { Dialect } from '../parsers/otlp/dialect.ts'
@@ -16,21 +15,11 @@ import { readFailure } from './failing.ts'
 import type { Variant } from './metadata.ts'
 import type { AmountPlan, Plan } from './plan.ts'
 import { S, SPAN_INTS, type SpanNumbers } from './spans.ts'
+import { instantAt } from './times.ts'
 
 const NO_BYTES = Buffer.alloc(0)
 const NO_NUMBERS = new Int32Array(0)
 const OTHER: SpanKind = { kind: 'other', name: '', type: 'span', typed: false, by: '' }
-
-/** The time whose halves stand at a field of the span at `row`. */
-export function instantAt(spans: Int32Array, row: number, field: number): Instant | null {
-  const low = (spans[row + field] as number) >>> 0
-  return timeOrNull(fromNanosHalves(low, (spans[row + field + 1] as number) >>> 0))
-}
-
-/** The field of the time that says when a span was: its start, or the end of one without it. */
-export function placeOfTime(spans: Int32Array, row: number): number {
-  return instantAt(spans, row, S.startLow) === null ? S.endLow : S.startLow
-}
 
 /** One span; see above. */
 export class ByteReading implements Neighbour, Attributes {
@@ -137,11 +126,6 @@ export class ByteReading implements Neighbour, Attributes {
 
   get start(): Instant | null {
     return this.time(S.startLow)
-  }
-
-  /** Which of its times says when it was. */
-  get placeOfTime(): number {
-    return placeOfTime(this.spans, this.row)
   }
 
   /** The time whose halves stand at `field`. */

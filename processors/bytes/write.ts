@@ -1,6 +1,6 @@
 // A finished span -> its rows, straight into the columns. What is written is what eventRows (parsers/rows.ts) would have made.
 import { ERROR_MESSAGE_MAX_BYTES, latencyBucket, type Origin, PREVIEW_CHARS, Present } from '#proto/rows.ts'
-import { clamp, type Instant, monthOf, nanosBetween, sqlMillis } from '#proto/time.ts'
+import { monthOf, sqlMillis } from '#proto/time.ts'
 import { type TableSets, versionOf } from '../columns/tables.ts'
 import type { TextColumn } from '../columns/text.ts'
 import type { BlockEncoder } from '../encoder.ts'
@@ -19,6 +19,7 @@ import type { IdPlan, Plan } from './plan.ts'
 import type { ByteReading } from './reading.ts'
 import { A, ATTRIBUTE_INTS, Kind, S } from './spans.ts'
 import { isText, Look, lookAt } from './suspicion.ts'
+import { durationAt, isTimeAt, msAt, placeOfTime } from './times.ts'
 
 type EventsColumns = TableSets['events']
 type TextsColumns = TableSets['texts']
@@ -49,11 +50,17 @@ export function sharedOf(context: FrameContext, words: Uint32Array, organization
 /** Halves and month of the time of an event. */
 const time = { low: 0, high: 0, month: 0 }
 let monthDay = Number.NaN
-let dayMonth = 0
+const DAY_MS = 86_400_000
 
-function timeOf({ spans, row, placeOfTime }: ByteReading): void {
-  time.low = spans[row + placeOfTime] as number
-  time.high = spans[row + placeOfTime + 1] as number
+/** Finds them. Precondition: the span is finished, so that its time is stored as it was sent. */
+function timeOf({ spans, row }: ByteReading): void {
+  const place = placeOfTime(spans, row)
+  time.low = spans[row + place] as number
+  time.high = spans[row + place + 1] as number
+  const day = Math.floor(msAt(spans, row, place) / DAY_MS)
+  if (day === monthDay) return
+  monthDay = day
+  time.month = monthOf(day * DAY_MS)
 }
 
 /** A span, its position in its body, and where it belongs when that is not what it says. */
@@ -63,10 +70,6 @@ interface SpanToWrite {
   readonly home: Home | undefined
 }
 
-/** When the event of a span is said to have been. */
-export const instantOf = (reading: ByteReading, receivedAtMs: number): Instant =>
-  clamp(reading.start ?? reading.time(S.endLow) ?? { ms: receivedAtMs, ns: 0 }, receivedAtMs)
-
 /** Adds the event of a span, and its texts when it has any. */
 export function writeSpan(
   { reading, index, home }: SpanToWrite,
@@ -75,20 +78,14 @@ export function writeSpan(
   origin: Origin,
 ): void {
   const at = index * SPAN_WORDS
-  const { retention, receivedAtMs } = shared.context
-  const instant = instantOf(reading, receivedAtMs)
-  const day = Math.floor(instant.ms / 86_400_000)
-  if (day !== monthDay) {
-    monthDay = day
-    dayMonth = monthOf(instant.ms)
-  }
+  const { retention } = shared.context
   timeOf(reading)
   if (hasTexts(reading)) {
     origin.origin_index = shared.words[at + W.texts] as number
-    writeTexts(encoder.row('texts', retention, dayMonth), reading, shared, at, origin)
+    writeTexts(encoder.row('texts', retention, time.month), reading, shared, at, origin)
   }
   origin.origin_index = index
-  const c = encoder.row('events', retention, dayMonth)
+  const c = encoder.row('events', retention, time.month)
   writeConversation(c, reading, shared, at, home)
   writeIdentity(c, reading, shared, at)
   writeContent(c, reading, shared)
@@ -137,9 +134,10 @@ function addId(column: EventsColumns['trace_id'], { bytes, spans, row }: ByteRea
   column.addBytes(bytes, at)
 }
 
+/** Four bytes as a number of either sign, whose bits are what counts: one above 2^31 would be an object on its way. */
 function wordAt(bytes: Uint8Array, at: number): number {
   const high = ((bytes[at] as number) << 24) | ((bytes[at + 1] as number) << 16)
-  return (high | ((bytes[at + 2] as number) << 8) | (bytes[at + 3] as number)) >>> 0
+  return high | ((bytes[at + 2] as number) << 8) | (bytes[at + 3] as number)
 }
 
 function addText(column: TextColumn, said: Said | null): void {
@@ -184,9 +182,8 @@ function writeIdentity(c: EventsColumns, reading: ByteReading, shared: Shared, a
   addSpanId(c.span_id, bytes, spans[row + S.id] as number)
   addSpanId(c.parent_span_id, bytes, spans[row + S.parent] as number)
   c.ts.push(time.low, time.high)
-  const start = reading.start
-  const end = reading.time(S.endLow)
-  const duration = start === null || end === null ? -1 : Math.min(nanosBetween(start, end), Number.MAX_SAFE_INTEGER)
+  const timed = isTimeAt(spans, row, S.startLow) && isTimeAt(spans, row, S.endLow)
+  const duration = timed ? Math.min(durationAt(spans, row), Number.MAX_SAFE_INTEGER) : -1
   c.duration_ns.add(duration)
   c.latency_bucket.add(latencyBucket(duration))
   c.source.add('otlp')

@@ -70,9 +70,9 @@ export const NO_RESOURCE: Resource = { attributes: NO_ATTRIBUTES }
 export const NO_SCOPE: Scope = { name: '', version: '', attributes: NO_ATTRIBUTES }
 
 /** Milliseconds of the largest int64 of nanoseconds: what is beyond is no time but garbage. */
-const MAX_MS = 9_223_372_036_854
+export const MAX_TIME_MS = 9_223_372_036_854
 
 /** The time, or null where OTLP means "not set" by zero, or where it is no time. */
 export function timeOrNull(at: Instant | null): Instant | null {
-  return at === null || (at.ms === 0 && at.ns === 0) || at.ms > MAX_MS ? null : at
+  return at === null || (at.ms === 0 && at.ns === 0) || at.ms > MAX_TIME_MS ? null : at
 }
