@@ -15,13 +15,13 @@ import { Letters, lettersOf } from './suspicion.ts'
 /** A text that stands in a body. Precondition: the bytes are UTF-8. */
 export class Excerpt implements Said {
   readonly bytes: Buffer
-  readonly start: number
-  readonly end: number
+  start: number
+  end: number
   readonly structure: Said['structure']
   readonly from: string
   readonly words = true
   /** Every byte is a character. */
-  readonly ascii: boolean
+  ascii: boolean
 
   constructor(bytes: Buffer, start: number, end: number, ascii: boolean, from: string, structure: Said['structure']) {
     this.bytes = bytes
@@ -34,6 +34,14 @@ export class Excerpt implements Said {
 
   get text(): string {
     return this.bytes.toString('utf8', this.start, this.end)
+  }
+
+  /** Makes it another text of the same body. */
+  move(start: number, end: number, ascii: boolean): this {
+    this.start = start
+    this.end = end
+    this.ascii = ascii
+    return this
   }
 
   lent(structure: Said['structure'], from: string): Said {

@@ -2,6 +2,7 @@
 // they would all be moved by the garbage collector, again and again.
 import type { Said } from '../parsers/otlp/content.ts'
 import { type Counting, NO_LENTS } from '../parsers/otlp/reading.ts'
+import { NO_USAGE, type Usage } from '../parsers/rows.ts'
 import { Excerpt } from './content.ts'
 import type { Variant } from './metadata.ts'
 import type { Plan } from './plan.ts'
@@ -53,7 +54,11 @@ export class KeptReadings {
   /** Texts that are no excerpts, twice the span, and one more for an output; readings that are more than their plan says. */
   readonly #texts = new Map<number, Said>()
   readonly #whole = new Map<number, ByteReading>()
+  /** What `at` answers with, filled anew each time. */
   readonly #scratch = new ByteReading()
+  readonly #usage: { -readonly [K in keyof Usage]: Usage[K] } = { ...NO_USAGE }
+  readonly #input: Excerpt
+  readonly #output: Excerpt
 
   constructor(table: SpanNumbers, bytes: Buffer) {
     this.#table = table
@@ -61,6 +66,8 @@ export class KeptReadings {
     this.#ints = new Int32Array(table.count * KEPT_INTS)
     this.#amounts = new Float64Array(table.count * KEPT_AMOUNTS)
     this.#notes = new Array<ByteReading['note']>(table.count).fill(null)
+    this.#input = new Excerpt(bytes, 0, 0, true, '', null)
+    this.#output = new Excerpt(bytes, 0, 0, true, '', null)
   }
 
   /** Keeps the reading of a span. Precondition: it is finished. */
@@ -94,29 +101,31 @@ export class KeptReadings {
     if (whole !== undefined) return whole
     const at = span * KEPT_INTS
     const ints = this.#ints
-    const amounts = this.#amounts
-    const first = span * KEPT_AMOUNTS
     const { plan, variant, inputPlace, outputPlace } = this.#ways[ints[at + K.way] as number] as Way
     const reading = this.#scratch
     reading.begin(plan, this.#table, span * SPAN_INTS, this.#bytes)
     reading.variant = variant
     reading.inputPlace = inputPlace
     reading.outputPlace = outputPlace
-    reading.input = this.#textAt(2 * span, at + K.inputFrom)
-    reading.output = this.#textAt(2 * span + 1, at + K.outputFrom)
+    reading.input = this.#textAt(2 * span, at + K.inputFrom, this.#input)
+    reading.output = this.#textAt(2 * span + 1, at + K.outputFrom, this.#output)
     reading.counting = countings[ints[at + K.counting] as number] as Counting
     reading.costBits = ints[at + K.costBits] as number
-    reading.usage = {
-      inputTokens: amountOf(amounts[first] as number),
-      outputTokens: amountOf(amounts[first + 1] as number),
-      cacheReadTokens: amountOf(amounts[first + 2] as number),
-      cacheWriteTokens: amountOf(amounts[first + 3] as number),
-      reasoningTokens: amountOf(amounts[first + 4] as number),
-      costNanos: null,
-    }
-    reading.costNanos = amounts[first + 5] as number
+    this.#putAmounts(reading, span * KEPT_AMOUNTS)
     reading.note = this.#notes[span] ?? null
     return reading
+  }
+
+  #putAmounts(reading: ByteReading, first: number): void {
+    const amounts = this.#amounts
+    const usage = this.#usage
+    usage.inputTokens = amountOf(amounts[first] as number)
+    usage.outputTokens = amountOf(amounts[first + 1] as number)
+    usage.cacheReadTokens = amountOf(amounts[first + 2] as number)
+    usage.cacheWriteTokens = amountOf(amounts[first + 3] as number)
+    usage.reasoningTokens = amountOf(amounts[first + 4] as number)
+    reading.usage = usage
+    reading.costNanos = amounts[first + 5] as number
   }
 
   #wayOf({ variant, inputPlace, outputPlace }: ByteReading, plan: Plan): number {
@@ -141,11 +150,11 @@ export class KeptReadings {
     }
   }
 
-  #textAt(key: number, at: number): Said | null {
+  #textAt(key: number, at: number, into: Excerpt): Said | null {
     const from = this.#ints[at] as number
     if (from === NO_TEXT) return null
     if (from === ELSEWHERE) return this.#texts.get(key) ?? null
-    return new Excerpt(this.#bytes, from, this.#ints[at + 1] as number, this.#ints[at + 2] === 1, '', null)
+    return into.move(from, this.#ints[at + 1] as number, this.#ints[at + 2] === 1)
   }
 }
 

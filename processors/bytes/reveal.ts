@@ -88,7 +88,9 @@ function isSameId(a: ByteReading, idA: IdPlan | null, b: ByteReading, idB: IdPla
 }
 
 function hasSameAttributes(a: ByteReading, b: ByteReading, { traits }: Plan, { attached }: Variant): boolean {
-  return traits.every(i => isSameValue(a, i, b, i)) && attached.every(([i]) => isSameValue(a, i, b, i))
+  for (const i of traits) if (!isSameValue(a, i, b, i)) return false
+  for (const [i] of attached) if (!isSameValue(a, i, b, i)) return false
+  return true
 }
 
 function isSameValue(a: ByteReading, i: number, b: ByteReading, j: number): boolean {

@@ -237,7 +237,16 @@ export class UuidColumn implements Column {
 
   /** The same from four words at `at`. */
   addFrom(from: Uint32Array, at: number): void {
-    this.#push(from[at] as number, from[at + 1] as number, from[at + 2] as number, from[at + 3] as number)
+    const words = this.#words
+    words.reserve(4)
+    const { data, length } = words
+    // From array to array: between them numbers above 2^31 would be objects.
+    data[length + 1] = from[at] as number
+    data[length] = from[at + 1] as number
+    data[length + 3] = from[at + 2] as number
+    data[length + 2] = from[at + 3] as number
+    words.length = length + 4
+    this.#last = ''
   }
 
   #push(a: number, b: number, c: number, d: number): void {
@@ -265,9 +274,10 @@ export class UuidColumn implements Column {
   }
 }
 
+/** The bits of a word, as a number of either sign: one above 2^31 would be an object on its way. */
 function word32(from: Uint8Array, at: number): number {
   const high = ((from[at] as number) << 24) | ((from[at + 1] as number) << 16)
-  return (high | ((from[at + 2] as number) << 8) | (from[at + 3] as number)) >>> 0
+  return high | ((from[at + 2] as number) << 8) | (from[at + 3] as number)
 }
 
 /** Eight characters that are hex digits: four at `a`, four at `b`. */

@@ -13,11 +13,17 @@ export const METADATA_BOUNDS = { keys: 512, keyUnits: 256, valueUnits: 16_384, t
 /** Keys of cut values that are listed; beyond, the number alone is told. */
 const LISTED = 20
 
+/** Of rows that have none. */
+const NO_METADATA: Record<string, string> = Object.freeze(Object.create(null) as Record<string, string>)
+const NO_NOTES: ReadonlyMap<string, string> = new Map()
+const NO_KEYS: readonly string[] = []
+
 /** Collects a row's metadata. A key given twice keeps its last value. */
 export class MetadataBuilder {
   readonly #values = new Map<string, string>()
-  readonly #notes = new Map<string, string>()
-  readonly #cut: string[] = []
+  /** Made when there is something to be said: of most rows there is not. */
+  #notes: Map<string, string> | null = null
+  #cut: string[] | null = null
   #units = 0
   #dropped = 0
 
@@ -35,13 +41,17 @@ export class MetadataBuilder {
       this.#dropped++
       return
     }
-    if (kept.length < text.length) this.#cut.push(name)
+    if (kept.length < text.length) {
+      this.#cut ??= []
+      this.#cut.push(name)
+    }
     this.#units += kept.length - (before === undefined ? -name.length : before.length)
     this.#values.set(name, kept)
   }
 
   /** Adds a remark of parley's own, e.g. the sent value of something that was changed. Precondition: short. */
   note(key: string, value: string): void {
+    this.#notes ??= new Map()
     this.#notes.set(OWN_PREFIX + key, cutUnits(wellFormed(value), METADATA_BOUNDS.valueUnits))
   }
 
@@ -57,15 +67,17 @@ export class MetadataBuilder {
 
   /** The finished map. It has no prototype: keys such as `__proto__` are keys like others. */
   finish(): Record<string, string> {
-    const cut = this.#cut
+    const cut = this.#cut ?? NO_KEYS
     if (cut.length > 0) {
       const more = cut.length > LISTED ? ` and ${cut.length - LISTED} more` : ''
       this.note('metadata_cut', `${cut.slice(0, LISTED).join(', ')}${more}`)
     }
     if (this.#dropped > 0) this.note('metadata_dropped', String(this.#dropped))
+    const notes = this.#notes ?? NO_NOTES
+    if (this.#values.size === 0 && notes.size === 0) return NO_METADATA
     const map: Record<string, string> = Object.create(null) as Record<string, string>
     for (const [key, value] of this.#values) map[key] = value
-    for (const [key, value] of this.#notes) map[key] = value
+    for (const [key, value] of notes) map[key] = value
     return map
   }
 }
