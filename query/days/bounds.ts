@@ -25,11 +25,15 @@ export async function readKeptBounds(
 ): Promise<KeptBounds | null> {
   if (conversations.length === 0) return { bounds: null, events: 0, capturedFrom: undefined }
   return kept.with(organization, ['figures'], async (memory, asked) =>
-    (await memory.refresh(reader, asked)) === 'done'
-      ? { ...keptBoundsOf(memory, conversations), capturedFrom: capturedFrom(memory, conversations) }
-      : null,
+    (await memory.refresh(reader, asked)) === 'done' ? keptBoundsOf(memory, conversations) : null,
   )
 }
+
+/** The same from memory that has been brought to what the store holds. */
+export const keptBoundsOf = (memory: OrganizationDays, conversations: readonly string[]): KeptBounds => ({
+  ...placesOf(memory, conversations),
+  capturedFrom: capturedFrom(memory, conversations),
+})
 
 /** The day on which the first capture of some conversations arrived. */
 function capturedFrom(memory: OrganizationDays, asked: readonly string[]): string | undefined {
@@ -37,7 +41,7 @@ function capturedFrom(memory: OrganizationDays, asked: readonly string[]): strin
   return days.length === 0 ? undefined : dayOf((Math.min(...days) - 1) * DAY_S)
 }
 
-function keptBoundsOf(memory: OrganizationDays, asked: readonly string[]): Omit<KeptBounds, 'capturedFrom'> {
+function placesOf(memory: OrganizationDays, asked: readonly string[]): Omit<KeptBounds, 'capturedFrom'> {
   const wanted = new Uint8Array(memory.ids.size())
   const standing: string[] = []
   let [from, to, events] = [Number.POSITIVE_INFINITY, 0, 0]

@@ -144,9 +144,9 @@ t.test('kept days answer as rows do, whatever arrives late, moves or vanishes', 
   const again = await same(t, 'again')
   t.strictSame(readAgain(again), [], 'nothing has changed, so no day is read')
   const known = /^(day_versions|ragged_(values|said)|filtered_last_calls)$/
-  const others = again.filter(question => !known.test(question) && !/^(events|turn_texts|texts)$/.test(question))
+  const others = again.filter(question => !known.test(question) && !/^(conversation_whole|texts)$/.test(question))
   t.strictSame(others, [], 'nor are edges but those of keys, since rows of the days that windows begin on are kept')
-  t.ok(again.includes('events'), 'nor is failed events looked for: they are read by their keys')
+  t.ok(again.includes('conversation_whole'), 'nor are failed events looked for: their conversations are read')
 
   const late = storedEvent({
     ...{ organization: ours, event_id: id(2000), conversation_id: id(77), at: ago(33), user_id: 'late', failed: 1 },

@@ -6,6 +6,7 @@ import type { Reader } from '../reader.ts'
 import type { EventKey } from '../reads/events.ts'
 import type { Window } from '../window.ts'
 import { dayNumber, fullTime, timeOf } from './activity.ts'
+import { type KeptBounds, keptBoundsOf } from './bounds.ts'
 import { failedEventOf } from './failures.ts'
 import { capturedOneOf, keptSays, kindsOf, type Passes, passesOf } from './filter.ts'
 import type { KeptDays } from './kept.ts'
@@ -32,21 +33,41 @@ export interface FailedEvent extends EventKey {
   readonly captured: readonly boolean[] | undefined
 }
 
-/** Failures of a window down to the end of the asked slice. Null: they are not kept, or not as far back. */
+/** Failures of a window, newest first. */
+export interface KeptFailures {
+  /** Down to the end of the asked slice. */
+  readonly failures: readonly FailedEvent[]
+  /** Whether all of them are known to pass. */
+  readonly areSure: boolean
+  /** What is known of the conversations of those that have to be read. */
+  readonly known: KeptBounds
+}
+
+/** Those of a page. Null: they are not kept, or not as far back. */
 export async function readKeptFailures(
   kept: KeptDays,
   reader: Reader,
   { organization, ...page }: AskedFailures,
-): Promise<FailedEvent[] | null> {
+): Promise<KeptFailures | null> {
   const kinds = page.filters.length === 0 ? { events: 'figures' as const, captures: [] } : kindsOf(page.filters)
   if (kinds === null) return null
   const found = await kept.with(organization, ['figures', kinds.events, ...kinds.captures], async (memory, asked) => {
     if ((await memory.refresh(reader, asked)) !== 'done') return null
+    const failures = choose(memory, page)
     // Null here would say that days do not fit.
-    return { failures: choose(memory, page) }
+    if (failures === null) return { kept: null }
+    const chosen = { failures, areSure: failures.every(({ captured }) => captured === undefined) }
+    const conversations = new Set(neededOf(chosen, page.slice).map(({ conversation_id }) => conversation_id))
+    return { kept: { ...chosen, known: keptBoundsOf(memory, [...conversations]) } }
   })
-  return found?.failures ?? null
+  return found?.kept ?? null
 }
+
+/** Those whose rows a page needs: where some may not pass, all of them tell where it begins. */
+export const neededOf = (
+  { failures, areSure }: Pick<KeptFailures, 'failures' | 'areSure'>,
+  { offset, limit }: Slice,
+): readonly FailedEvent[] => (areSure ? failures.slice(offset, offset + limit - 1) : failures)
 
 function choose(memory: OrganizationDays, page: Omit<AskedFailures, 'organization'>): FailedEvent[] | null {
   const { window, filters, slice } = page

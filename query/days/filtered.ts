@@ -3,19 +3,24 @@
 
 import type { KeyFilter } from '../filters.ts'
 import type { Reader } from '../reader.ts'
-import type { Window } from '../window.ts'
-import { daysOf, distinctOf, type Part, percentileOf, sumsOf, type WindowFigures } from './figures.ts'
+import {
+  type AskedFigures,
+  daysOf,
+  distinctOf,
+  type Part,
+  percentileOf,
+  sumsOf,
+  type WindowFigures,
+} from './figures.ts'
 import { kindsOf } from './filter.ts'
 import { createHistogram } from './histogram.ts'
 import type { KeptDays } from './kept.ts'
+import type { OrganizationDays, Refresh } from './organization.ts'
 import { type PassingDay, readPassing } from './passing.ts'
 import { bucketOf, hasFailed } from './said.ts'
 
 /** What is counted. */
-export interface AskedFiltered {
-  readonly organization: string
-  readonly window: Window
-  readonly before: Window | null
+export interface AskedFiltered extends AskedFigures {
   readonly filters: readonly KeyFilter[]
 }
 
@@ -23,12 +28,12 @@ export interface AskedFiltered {
 export async function readFilteredFigures(
   kept: KeptDays,
   reader: Reader,
-  { organization, window, before, filters }: AskedFiltered,
+  { organization, window, before, filters, beside }: AskedFiltered,
 ): Promise<WindowFigures | null> {
   const kinds = kindsOf(filters)
   if (kinds === null) return null
   const days = daysOf(window, before)
-  return kept.with(organization, ['figures', kinds.events, ...kinds.captures], async (memory, asked) => {
+  const work = async (memory: OrganizationDays, asked: Refresh): Promise<WindowFigures | null> => {
     const passing = await readPassing(reader, memory, { asked, filters, days })
     if (passing === null) return null
     const gather = createGatherer(memory.ids.size())
@@ -39,7 +44,8 @@ export async function readFilteredFigures(
       counts: both.flatMap(current => distinctOf(memory, counted, current)),
       p95: percentileOf(counted.filter(({ current }) => current)),
     }
-  })
+  }
+  return kept.with(organization, ['figures', kinds.events, ...kinds.captures], work, beside)
 }
 
 /** Puts together what groups of a day come to. Its arrays serve one day after the other. */

@@ -110,7 +110,7 @@ async function pagesOf({ kept: by, reader, organization: { id: organization } }:
   const choose = async (more: Partial<AskedPage>, filter = EVERY, conditions = NOTHING) => {
     const page: AskedPage = { window, sort: 'newest', slice: { offset: 0, limit: 7 }, ...more }
     const found = await readKeptPage(by, reader, { organization, filter, ...page })
-    return found ?? chooseConversations(reader, { conditions, ...page })
+    return found?.chosen ?? chooseConversations(reader, { conditions, ...page })
   }
   const first = await choose({})
   const after = first[3] && positionOf(first[3])

@@ -245,7 +245,7 @@ t.test('what came is read once for a page and all that it shows, and for questio
     const reader = open()
     const slice = { offset: 0, limit: 9 }
     const asked = { organization, filter: EVERY, window, sort: 'newest', slice, beside: ['prices'] } as const
-    const chosen = (await readKeptPage(kept, reader, asked)) ?? []
+    const chosen = (await readKeptPage(kept, reader, asked))?.chosen ?? []
     const conversations = chosen.map(({ conversation_id }) => conversation_id)
     await readKeptBounds(kept, reader, { organization, conversations })
     await readKeptHistories(kept, reader, { organization, users: ['user-1'] })

@@ -4,6 +4,7 @@ import type { Reader } from '../reader.ts'
 import type { ChosenConversation } from '../reads/conversation-page.ts'
 import type { Window } from '../window.ts'
 import { type Activity, dayNumber, type LastDay, noActivity, readLastDay, timeOf, walkBack } from './activity.ts'
+import { type KeptBounds, keptBoundsOf } from './bounds.ts'
 import type { KeptFilter, Meets } from './filter.ts'
 import type { KeptDays } from './kept.ts'
 import { asOfNow, type Kind, type OrganizationDays, type Refresh } from './organization.ts'
@@ -13,6 +14,12 @@ export interface AskedPage {
   readonly window: Window
   readonly sort: 'newest' | 'oldest'
   readonly slice: Slice
+}
+
+/** A page, and what is known of its conversations: but for the last, which only says that there is a next page. */
+export interface KeptPage {
+  readonly chosen: readonly ChosenConversation[]
+  readonly known: KeptBounds
 }
 
 /** The page as `chooseConversations` chooses it. Null: days are not kept. */
@@ -30,12 +37,14 @@ export function readKeptPage(
     /** What whoever shows the page will need. */
     beside?: readonly Kind[]
   },
-): Promise<ChosenConversation[] | null> {
-  const work = async (memory: OrganizationDays, asked: Refresh): Promise<ChosenConversation[] | null> => {
+): Promise<KeptPage | null> {
+  const work = async (memory: OrganizationDays, asked: Refresh): Promise<KeptPage | null> => {
     const [last, meets] = await Promise.all([readLastDay(reader, page.window), filter.ask(reader, page.window)])
     const isRead = last !== undefined || filter.asks
     if ((await memory.refresh(reader, isRead ? asOfNow(memory, asked) : asked)) !== 'done') return null
-    return choose(memory, last, meets(memory), page)
+    const chosen = choose(memory, last, meets(memory), page)
+    const shown = chosen.slice(0, page.slice.limit - 1).map(({ conversation_id }) => conversation_id)
+    return { chosen, known: keptBoundsOf(memory, shown) }
   }
   return kept.with(organization, ['figures', ...filter.kinds], work, beside)
 }

@@ -79,6 +79,11 @@ export async function readEvents(reader: Reader, keys: readonly EventKey[]): Pro
     conversations: [...new Set(keys.map(key => key.conversation_id))],
     events: keys.map(key => key.event_id),
   })
+  return eventsAmong(rows, keys)
+}
+
+/** Those of some keys among rows that were read, in the order of the keys. */
+export function eventsAmong(rows: readonly EventRecord[], keys: readonly EventKey[]): EventRecord[] {
   const identity = (key: EventKey): string => `${key.event_id} ${key.conversation_id} ${key.ts}`
   const found = new Map(rows.map(row => [identity(row), row]))
   return keys.flatMap(key => found.get(identity(key)) ?? [])

@@ -7,8 +7,10 @@ import { foldEvents } from '#test/folding.ts'
 import { walledDatabase } from '#test/rig.ts'
 import { id, insertEvents, insertMove, NOW_MS, readersOver, type StoredEvent, storedEvent } from '../fixture.ts'
 import { createDice } from '../fixture-random.ts'
+import type { Reader } from '../reader.ts'
 import { newestEvents } from './conversation-events.ts'
-import { boundsOf, readFacts } from './conversation-facts.ts'
+import { boundsOf, type ConversationBounds, readFacts } from './conversation-facts.ts'
+import { readConversationRows } from './conversation-rows.ts'
 import { readCosts } from './costs.ts'
 import { lendersAmong, readLenders } from './lenders.ts'
 import type { Lenders } from './texts.ts'
@@ -112,4 +114,28 @@ t.test('figures, costs, newest events and lenders of whole conversations are tho
   await same(t, CONVERSATIONS.slice(3, 5))
   await foldEvents(store)
   await same(t, CONVERSATIONS)
+})
+
+t.test('what is asked for at once is one statement, whose rows each gets of its own conversations', async t => {
+  let statements = 0
+  const counting: Reader = {
+    ...asking,
+    read: (...asked) => {
+      statements++
+      return asking.read(...asked)
+    },
+  }
+  const bounds = await Promise.all(
+    [CONVERSATIONS.slice(0, 5), CONVERSATIONS.slice(3, 7)].map(
+      async some => (await boundsOf(asking, some)) as ConversationBounds,
+    ),
+  )
+  const alone = [
+    await readConversationRows(counting, bounds[0] as never),
+    await readConversationRows(counting, bounds[1] as never),
+  ]
+  t.equal(statements, 2, 'one after the other')
+  t.ok(alone.every(rows => rows.length > 50))
+  t.strictSame(await Promise.all(bounds.map(each => readConversationRows(counting, each))), alone)
+  t.equal(statements, 3)
 })

@@ -4,21 +4,13 @@ import type { CostMetadata } from '#proto/dashboard/shared.ts'
 import { Present } from '#proto/rows.ts'
 import type { Reader } from '../reader.ts'
 import { compareTexts, largest } from '../text-order.ts'
-import { NEWEST_FIRST } from './conversation-events.ts'
-import { type ConversationBounds, type ConversationFacts, OF_CONVERSATIONS } from './conversation-facts.ts'
+import type { ConversationBounds, ConversationFacts } from './conversation-facts.ts'
+import { readConversationRows, type WholeRecord } from './conversation-rows.ts'
 import { costsOfEvents } from './costs.ts'
-import { EVENT_COLUMNS, type EventRecord } from './events.ts'
+import type { EventRecord } from './events.ts'
 
 /** Conversations that have more events together are not read whole: their newest, their figures and their costs need fewer columns. */
 export const WHOLE_MAX_EVENTS = 2_000
-
-const WHOLE_SQL = `
-  SELECT ${EVENT_COLUMNS}, provisional
-  FROM events FINAL
-  PREWHERE ${OF_CONVERSATIONS}
-  ORDER BY ${NEWEST_FIRST}`
-
-type WholeRecord = EventRecord & Pick<ConversationFacts, 'provisional'>
 
 /** What a page shows of conversations, by conversation id; what is not there has no events, or none that cost. */
 export interface ConversationParts {
@@ -36,7 +28,7 @@ export async function readWhole(
   bounds: ConversationBounds,
   newest: number,
 ): Promise<ConversationParts> {
-  const rows = await reader.read<WholeRecord>('conversation_whole', WHOLE_SQL, { ...bounds })
+  const rows = await readConversationRows(reader, bounds)
   const conversations = [...Map.groupBy(rows, row => row.conversation_id)]
   return {
     facts: new Map(conversations.map(([id, its]) => [id, factsOfEvents(id, its)])),

@@ -36,7 +36,7 @@ export const commandCenterSummary = endpoint({
     }
     const [metrics, user_stories, errors, tool_stats] = await Promise.all([
       // What open days have gained is read for all parts at once.
-      readMetrics(call, request, ['tools']),
+      readMetrics(call, request, ['tools', 'prices']),
       part('user_stories', stories(call, request), {}),
       part('errors', readErrors(call, request), {}),
       part('tool_stats', readToolStats(call, tools), []),

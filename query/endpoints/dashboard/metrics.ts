@@ -64,10 +64,10 @@ async function readFigures(
   const conditions = eventConditions(request)
   const filters = onlyMetadataOf(request)
   if (window.timezone === 'UTC' && (conditions.sql.length === 0 || filters.length > 0)) {
-    const asked = { organization, window, before }
+    const asked = { organization, window, before, beside }
     const figures =
       filters.length === 0
-        ? await readKeptFigures(kept, reader, { ...asked, beside })
+        ? await readKeptFigures(kept, reader, asked)
         : await readFilteredFigures(kept, reader, { ...asked, filters })
     if (figures !== null) return figures
   }

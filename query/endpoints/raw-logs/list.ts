@@ -49,16 +49,22 @@ export interface LogRow {
   readonly texts: Texts
 }
 
-/** Events as lists show them, in their order; `known`: who their conversations are of, where somebody knows. */
+/** What needs not be asked for: who conversations are of, and who lends texts to events. */
+interface Known {
+  readonly users?: ReadonlyMap<string, SessionUser>
+  readonly lenders?: ReadonlyMap<string, Lenders>
+}
+
+/** Events as lists show them, in their order. */
 export async function fillRows(
   { reader }: Call,
   records: readonly EventRecord[],
   excludeIo: boolean,
-  known?: ReadonlyMap<string, SessionUser>,
+  known: Known = {},
 ): Promise<LogRow[]> {
   const [users, [lenders, found]] = await Promise.all([
-    known ?? readUsersOf(reader, records),
-    readLenders(reader, records).then(
+    known.users ?? readUsersOf(reader, records),
+    Promise.resolve(known.lenders ?? readLenders(reader, records)).then(
       async lenders =>
         [lenders, excludeIo ? undefined : await readTexts(reader, records, IO_PREVIEW_MAX_BYTES, lenders)] as const,
     ),

@@ -3,7 +3,7 @@ import type { ConversationEvent, CostMetadata } from '#proto/dashboard/shared.ts
 import type { ConversationRow } from '#proto/dashboard/user-stories.ts'
 import { CONVERSATION_EVENTS, CONVERSATION_IO_MAX_BYTES } from '#proto/dashboard/user-stories.ts'
 import { eventHead, isoTime, NO_TEXTS, originalIdOf } from '../../answers.ts'
-import { readKeptBounds } from '../../days/bounds.ts'
+import { type KeptBounds, readKeptBounds } from '../../days/bounds.ts'
 import type { Call } from '../../endpoint.ts'
 import type { Missing } from '../../missing.ts'
 import type { Reader } from '../../reader.ts'
@@ -22,19 +22,25 @@ import { type ConversationParts, readWhole, WHOLE_MAX_EVENTS } from '../../reads
 
 const NO_SESSIONS = Promise.resolve(new Map<string, SessionState>())
 
+/** Conversations that are shown; `known`: what kept days know of them, where they have told. */
+interface Shown {
+  readonly chosen: readonly ChosenConversation[]
+  readonly known?: KeptBounds | undefined
+  readonly excludeIo: boolean
+}
+
 /**
  * Rows in the order chosen. Figures must be there; traits, events, texts and costs may be missing. Traits, the dearest of them, are read
  * beside all others. `ofUsers` is told of the users of the page as soon as they are known, so that what it reads is read beside the events.
  */
 export async function hydrate(
   { reader, kept, organization }: Call,
-  chosen: readonly ChosenConversation[],
-  excludeIo: boolean,
+  { chosen, known: told, excludeIo }: Shown,
   { orElse }: Missing,
   ofUsers: (users: readonly string[]) => Promise<void> = async () => undefined,
 ): Promise<ConversationRow[]> {
   const ids = chosen.map(conversation => conversation.conversation_id)
-  const known = await readKeptBounds(kept, reader, { organization: organization.id, conversations: ids })
+  const known = told ?? (await readKeptBounds(kept, reader, { organization: organization.id, conversations: ids }))
   const isUncaptured = known !== null && known.capturedFrom === undefined
   const sessionsRead = orElse(
     isUncaptured ? NO_SESSIONS : readSessions(reader, ids, known?.capturedFrom),

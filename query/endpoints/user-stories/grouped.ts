@@ -86,7 +86,11 @@ export async function groupedStories(
     }
     case 'conversations': {
       const rows = await readGroupConversations(call.reader, grouping, userKeyOf(request.group_user_key ?? ''))
-      const conversations = await hydrate(call, rows.slice(0, page_size), request.exclude_io, missing)
+      const conversations = await hydrate(
+        call,
+        { chosen: rows.slice(0, page_size), excludeIo: request.exclude_io },
+        missing,
+      )
       const overlapping = rows.some(row => row.several === 1)
       return {
         ...common,

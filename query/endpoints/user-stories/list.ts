@@ -6,13 +6,13 @@ import { UserStoriesRequest, UserStoriesResponse } from '#proto/dashboard/user-s
 import type { KeptFilter } from '../../days/filter.ts'
 import { readKeptHistories } from '../../days/histories.ts'
 import type { Kind } from '../../days/organization.ts'
-import { type AskedPage, readKeptPage } from '../../days/page.ts'
+import { type AskedPage, type KeptPage, readKeptPage } from '../../days/page.ts'
 import type { Call } from '../../endpoint.ts'
 import { endpoint } from '../../endpoint.ts'
 import type { Conditions } from '../../filters.ts'
 import { createMissing } from '../../missing.ts'
 import { pageOf, sliceOf } from '../../page.ts'
-import { type ChosenConversation, chooseConversations, positionOf } from '../../reads/conversation-page.ts'
+import { chooseConversations, positionOf } from '../../reads/conversation-page.ts'
 import { type Histories, NO_HISTORIES, readHistories } from '../../reads/histories.ts'
 import { windowFrom, windowOf } from '../../window.ts'
 import { hydrate } from './conversations.ts'
@@ -40,12 +40,12 @@ export async function readStories(call: Call, request: UserStoriesRequest): Prom
   // Histories of its users need prices.
   const beside = request.allow_limited_preview ? [] : (['prices'] as const)
   const which = { window, sort: request.sort, slice: sliceOf(request), beside }
-  const chosen = await chooseStories(call, asked, which)
+  const { chosen, known } = await chooseStories(call, asked, which)
   const missing = createMissing(call)
   let users: readonly string[] = []
   let histories: Histories = NO_HISTORIES
-  const page = chosen.slice(0, request.page_size)
-  const conversations = await hydrate(call, page, request.exclude_io, missing, async found => {
+  const shown = { chosen: chosen.slice(0, request.page_size), known, excludeIo: request.exclude_io }
+  const conversations = await hydrate(call, shown, missing, async found => {
     if (request.allow_limited_preview) return
     users = found
     histories = await missing.orElse(historiesOf(call, users, asked), NO_HISTORIES)
@@ -70,12 +70,12 @@ async function chooseStories(
   { reader, kept, organization }: Call,
   { conditions, filter }: AskedStories,
   { beside, ...page }: AskedPage & { readonly beside: readonly Kind[] },
-): Promise<ChosenConversation[]> {
-  const chosen =
+): Promise<Pick<KeptPage, 'chosen'> & Partial<KeptPage>> {
+  const found =
     filter === null
       ? null
       : await readKeptPage(kept, reader, { organization: organization.id, filter, beside, ...page })
-  return chosen ?? chooseConversations(reader, { conditions, ...page })
+  return found ?? { chosen: await chooseConversations(reader, { conditions, ...page }) }
 }
 
 /** The time range chooses the page, not the history. */
