@@ -23,6 +23,7 @@ import type { Authenticator, Headers, Principal, UserPrincipal } from './auth.ts
 import { KEEP_NOTHING, type KeptDays } from './days/kept.ts'
 import type { Prefetch, Prefetched } from './prefetch.ts'
 import type { OpenReader, Reader } from './reader.ts'
+import { createNewest, type NewestOf } from './reads/newest.ts'
 import { Reply } from './reply.ts'
 import type { SignIn, Visitor } from './sign-in/service.ts'
 import type { Checker } from './validate.ts'
@@ -65,6 +66,8 @@ export interface Call extends BareCall {
   readonly reader: Reader
   /** Whole days that are kept in memory. */
   readonly kept: KeptDays
+  /** What pages of raw logs have read of organizations' newest events. */
+  readonly newest: NewestOf
   /** The control plane's bucket, for records that the dashboard keeps. */
   readonly records: KV
   /** By organization: what receivers refused of it. */
@@ -196,6 +199,7 @@ export function createRunner(options: RunnerOptions): (endpoint: Endpoint) => Ru
     [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
     ['endpoint'],
   )
+  const newest = createNewest()
   return endpoint => {
     const name = endpoint.path
     const request = endpoint.request && createChecker(endpoint.request)
@@ -230,6 +234,7 @@ export function createRunner(options: RunnerOptions): (endpoint: Endpoint) => Ru
               ...entered,
               reader: reads?.reader,
               kept: options.kept ?? KEEP_NOTHING,
+              newest,
               ...{ records: control.records, rejects, cursors, stored, prices, payloads, journal },
             }) as Call,
         value,

@@ -17,7 +17,7 @@ import { EVENTS_BY_KEY, PLACES_OF_EVENT, rowsAt } from './reads/events.ts'
 import { FIRST_DAY_SQL } from './reads/first-day.ts'
 import { TRACE_BOUNDS } from './reads/ids.ts'
 import { EVENT_KEYS } from './reads/keys.ts'
-import { CONVERSATION_BOUNDS, pageRowsSql, pageSql } from './reads/log-keys.ts'
+import { CONVERSATION_BOUNDS, pageRowsSql, pageSql } from './reads/log-page.ts'
 import { BUCKET_BOUND, NEWEST_BUCKETS } from './reads/log-reach.ts'
 import { bucketCountsSql, dayConversationsSql } from './reads/metrics.ts'
 import { BY_ROWS } from './reads/sql.ts'
@@ -57,6 +57,7 @@ const parameters = {
   event: '00000000-0000-4000-8000-000000000009',
   events: ['00000000-0000-4000-8000-000000000009'],
   hours: ['2026-06-10 08:00:00'],
+  instants: ['2026-06-10 08:01:00'],
   users: ['u2'],
   agents: ['n1'],
   failed: 0,
@@ -218,7 +219,9 @@ t.test('rows of a page are read from the granules of their hours and conversatio
   }
   await f(EVENTS_BY_KEY, 2)
   const instant = `toDateTime64('2026-06-10 08:01:00', 9, 'UTC')`
-  await f(rowsAt(`SELECT toStartOfHour(${instant}), {conversation:UUID}, ${instant}, {event:UUID}`), 2)
+  await f(rowsAt(`SELECT ${instant}, toStartOfHour(${instant}), {conversation:UUID}, {event:UUID}`), 2)
+  // Parts are left alone by their instants: an hour of arrivals is in many of them.
+  t.match(await plan(pageRowsSql(NOTHING, PAGE)), /Min-Max\s+Keys:\s+ts\s+Condition: \(ts in \d+-element set\)/)
   // The newest of a page are of so many conversations, each of which may have a granule of its own.
   await f(pageRowsSql(NOTHING, PAGE), 2)
 })

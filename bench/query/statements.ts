@@ -3,6 +3,7 @@
 
 import { createKeptDays, type KeptDays } from '#query/days/kept.ts'
 import { createReaders } from '#query/reader.ts'
+import { createNewest, type NewestOf } from '#query/reads/newest.ts'
 import { routes } from '#query/routes.ts'
 import { createChecker } from '#query/validate.ts'
 import { createMetrics } from '#runtime/metrics.ts'
@@ -49,12 +50,13 @@ export async function tellStatements(
       log: silentLog,
     }),
   })
+  const newest = createNewest()
   await kept.store.command('SYSTEM STOP MERGES')
   try {
     for (const question of questions) {
       const seen: Map<string, number[][]> = new Map()
       for (let round = 0; round <= rounds; round++) {
-        const told = await answer({ reading, cores, watching: kept.store, kept: days, endMs }, question)
+        const told = await answer({ reading, cores, watching: kept.store, kept: days, newest, endMs }, question)
         if (round === 0) continue
         for (const [name, figures] of told) seen.set(name, [...(seen.get(name) ?? []), figures])
       }
@@ -83,12 +85,13 @@ interface Asking {
   readonly cores: number
   readonly watching: Store
   readonly kept: KeptDays
+  readonly newest: NewestOf
   readonly endMs: number
 }
 
 /** One answer: CPU, rows and bytes of each of its statements, by question and number. */
 async function answer(
-  { reading, cores, watching, kept, endMs }: Asking,
+  { reading, cores, watching, kept, newest, endMs }: Asking,
   question: Question,
 ): Promise<Map<string, number[]>> {
   const told = new Map<string, number[]>()
@@ -126,7 +129,8 @@ async function answer(
     request: never
     work: (call: unknown, request: unknown) => Promise<unknown>
   }
-  const call = { reader: named, kept, nowMs: endMs, log: silentLog, organization: { id: ORGANIZATION }, params: {} }
+  const organization = { id: ORGANIZATION }
+  const call = { reader: named, kept, newest, nowMs: Date.now(), log: silentLog, organization, params: {} }
   await work(call, createChecker(schema).read(bodyOf(question, endMs)))
   return told
 }

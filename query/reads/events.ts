@@ -53,8 +53,11 @@ export const EVENT_COLUMNS = `
   error_type, error_message, user_id, model, provider, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens,
   reasoning_tokens, cost_nanos, present, input_preview, output_preview, input_bytes, output_bytes, metadata, checkpoints`
 
-/** Where a row stands below its organization: the rest of the table's key. */
-export const PLACE = 'toStartOfHour(ts), conversation_id, ts, event_id'
+/**
+ * Where a row stands below its organization: the rest of the table's key. The instant comes first: of what is said of one column, only the
+ * first is held against the bounds of parts, and an hour would open all that were written in it.
+ */
+export const PLACE = 'ts, toStartOfHour(ts), conversation_id, event_id'
 
 /** The rows at the places that a SELECT finds: one statement in the place of two of which the second waits for the first. */
 export const rowsAt = (places: string): string => `
@@ -62,12 +65,12 @@ export const rowsAt = (places: string): string => `
   FROM events FINAL
   PREWHERE ${OURS} AND (${PLACE}) IN (${places})`
 
-/** The key of the table begins with organization, hour, conversation: with all three given, only their granules are read. */
+/** The key of the table begins with organization, hour, conversation: with all three given, only their granules are read, of parts with their instants. */
 export const EVENTS_BY_KEY = `
   SELECT ${EVENT_COLUMNS}
   FROM events FINAL
   PREWHERE ${OURS}
-    AND toStartOfHour(ts) IN {hours:Array(DateTime('UTC'))}
+    AND ts IN {instants:Array(DateTime64(9, 'UTC'))} AND toStartOfHour(ts) IN {hours:Array(DateTime('UTC'))}
     AND conversation_id IN {conversations:Array(UUID)}
     AND event_id IN {events:Array(UUID)}`
 
@@ -75,6 +78,7 @@ export const EVENTS_BY_KEY = `
 export async function readEvents(reader: Reader, keys: readonly EventKey[]): Promise<EventRecord[]> {
   if (keys.length === 0) return []
   const rows = await reader.read<EventRecord>('events', EVENTS_BY_KEY, {
+    instants: [...new Set(keys.map(key => sqlTime(key.ts)))],
     hours: [...new Set(keys.map(key => `${sqlTime(key.ts).slice(0, 13)}:00:00`))],
     conversations: [...new Set(keys.map(key => key.conversation_id))],
     events: keys.map(key => key.event_id),

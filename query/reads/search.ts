@@ -11,7 +11,7 @@ import { windowBetween } from '../window.ts'
 import type { FoundText } from './borrowed.ts'
 import { BORROWED_WITHIN_MS, readBorrowers } from './borrowed.ts'
 import type { EventKey } from './events.ts'
-import { pageSql, readLogPage } from './log-keys.ts'
+import { pageSql, readLogPage } from './log-page.ts'
 import { OURS, sqlTime, TEXT_ORDER } from './sql.ts'
 
 /** Texts that are named one by one. Where more hold it, the newest reach back far enough for most pages. */

@@ -14,7 +14,7 @@ import type { EventRecord } from '../../reads/events.ts'
 import { findEvent, positionOf, readEvents } from '../../reads/events.ts'
 import { findBySentId, findTrace, uuidOf } from '../../reads/ids.ts'
 import { readLenders } from '../../reads/lenders.ts'
-import { readLogPage } from '../../reads/log-keys.ts'
+import { readLogPage } from '../../reads/log-page.ts'
 import { readFoundKeys, searchFor } from '../../reads/search.ts'
 import type { SessionUser } from '../../reads/sessions.ts'
 import { readUsersOf } from '../../reads/sessions.ts'
@@ -148,6 +148,7 @@ async function readIn(
     conversation: request.conversation_id,
     slice,
     nowMs: call.nowMs,
+    newest: call.newest(call.organization.id),
   })
 }
 

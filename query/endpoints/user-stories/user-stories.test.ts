@@ -10,6 +10,7 @@ import { CALL, CHAT, GREW, MCP, SHRUNK, startDataNode, TRACE } from '../../fixtu
 import type { Reader } from '../../reader.ts'
 import { chooseConversations } from '../../reads/conversation-page.ts'
 import { readHistories } from '../../reads/histories.ts'
+import { createNewest } from '../../reads/newest.ts'
 import { windowFrom } from '../../window.ts'
 import { userStories } from './list.ts'
 
@@ -324,6 +325,7 @@ t.test('what enriches a page may fail: the page is partial then, and no error', 
     signIn: undefined as never,
     reader,
     kept: KEEP_NOTHING,
+    newest: createNewest(),
     records: node.buckets.control,
     rejects: node.buckets.rejects,
     cursors: node.buckets.cursors,

@@ -11,7 +11,7 @@ import { id, insertEvents, insertMove, NOW_MS, readersOver, type StoredEvent, st
 import type { Slice } from '../page.ts'
 import type { Reader } from '../reader.ts'
 import { type Window, windowBetween, windowFrom } from '../window.ts'
-import { readLogPage } from './log-keys.ts'
+import { readLogPage } from './log-page.ts'
 
 const organization = id(1)
 const db = await walledDatabase(t, { aggregated: true })

@@ -9,6 +9,7 @@ import type { Reader } from '../reader.ts'
 import type { Window } from '../window.ts'
 import { type EventRecord, PLACE, rowsAt } from './events.ts'
 import { createReach } from './log-reach.ts'
+import type { Newest } from './newest.ts'
 import { answeredBy, hoursBetween, OURS, sqlTime } from './sql.ts'
 
 /** Windows up to this long are read as they are. */
@@ -62,6 +63,8 @@ export interface AskedPage {
   readonly conversation: string | undefined
   readonly slice: Slice
   readonly nowMs: number
+  /** What is remembered of the organization's newest events; left out: nothing. */
+  readonly newest?: Newest | undefined
   /** About how many events hold one that meets the conditions, where somebody knows. */
   readonly each?: number | undefined
 }
@@ -97,20 +100,33 @@ export async function readLogPage(reader: Reader, options: AskedPage): Promise<E
     return page(first > from ? first : from)
   }
   if (Math.min(options.nowMs, window.toMs) - window.fromMs <= READ_WHOLE_MS) return page(from)
-  const reach = createReach(reader, { window, slice, nowMs: options.nowMs })
+  const reach = createReach(reader, options)
   const all = slice.offset + slice.limit
-  for (let events = all * (filtered ? lookEach(options.each) : 1), looked = ''; ; ) {
-    const lower = await reach(events)
-    if (lower === undefined) return page(from)
+  let looked = ''
+  for (let events = all * (filtered ? lookEach(options.each) : 1), looks = 0; ; looks++) {
+    // What memory guesses is looked at before anything is asked.
+    const lower = (looks === 0 ? reach.guess(events) : undefined) ?? (await reach.ask(events, looks))
     let farther: number = FARTHER.most
     if (lower !== looked) {
       const found = await page(lower, events)
-      if (found.length === slice.limit) return found
+      if (found.length === slice.limit || lower === from) {
+        if (!filtered) seeNewest(found, options)
+        return found
+      }
       if (found.length > 0) farther = (FARTHER.spare * all) / (slice.offset + found.length)
       looked = lower
     }
     events = Math.ceil(events * Math.min(Math.max(farther, FARTHER.least), FARTHER.most))
   }
+}
+
+/** Remembers how dense the newest events are, where the page begins with them. */
+function seeNewest(found: readonly EventRecord[], { newest, nowMs, slice, window }: AskedPage): void {
+  const [first, last] = [found[0], found.at(-1)]
+  if (first === undefined || last === undefined) return
+  if (slice.offset > 0 || slice.after !== undefined || window.toMs < nowMs) return
+  const [newestMs, oldestMs] = [Date.parse(first.ts), Date.parse(last.ts)]
+  newest?.see({ atMs: nowMs, newestMs, oldestMs, events: found.length })
 }
 
 const lookEach = (each: number = LOOK_EACH.least): number =>

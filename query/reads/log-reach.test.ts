@@ -1,0 +1,144 @@
+// Pages of raw logs that begin where memory guesses: over bursts, pauses, batches and events that are taken back they hold what they would
+// if everything was read, and where events arrive they look at few others.
+import t from 'tap'
+import { createRandom } from '#proto/scan/fuzz/random.ts'
+import { sqlMillis } from '#proto/time.ts'
+import { walledDatabase } from '#test/rig.ts'
+import { NOTHING } from '../filters.ts'
+import { id, insertEvents, insertMove, readersOver, type StoredEvent, storedEvent } from '../fixture.ts'
+import type { Slice } from '../page.ts'
+import type { Parameters, Reader } from '../reader.ts'
+import { type Window, windowBetween, windowFrom } from '../window.ts'
+import { readLogPage } from './log-page.ts'
+import { createNewest } from './newest.ts'
+
+const organization = id(1)
+const db = await walledDatabase(t, { aggregated: true })
+const all = readersOver(db.reader)(organization, new AbortController().signal)
+let asked: { question: string; lower: unknown }[] = []
+const reader: Reader = {
+  ...all,
+  read: (question, sql, parameters?: Parameters, ...rest) => {
+    asked.push({ question, lower: parameters?.lower })
+    return all.read(question, sql, parameters, ...rest)
+  },
+}
+const questions = (): string[] => asked.map(({ question }) => question)
+
+const MINUTE_MS = 60_000
+const DAY_MS = 86_400_000
+const random = createRandom(23)
+const newest = createNewest()(organization)
+let nowMs = Date.UTC(2026, 5, 15, 12, 1, 0)
+/** Rows that stand, newest first; ties by id. */
+let standing: StoredEvent['event'][] = []
+let made = 0
+
+/** Stores events that came evenly between two instants. */
+async function store(count: number, fromMs: number, toMs: number): Promise<StoredEvent[]> {
+  const events = Array.from({ length: count }, (_, i) =>
+    storedEvent({
+      ...{ organization, event_id: id(1_000 + made + i), conversation_id: id((made + i) % 211) },
+      at: new Date(fromMs + Math.floor(((toMs - fromMs) * (i + 1)) / count)).toISOString(),
+    }),
+  )
+  made += count
+  await insertEvents(db.store, events)
+  standing.push(...events.map(({ event }) => event))
+  standing.sort((a, b) => (a.ts === b.ts ? (a.event_id < b.event_id ? -1 : 1) : a.ts < b.ts ? 1 : -1))
+  return events
+}
+
+/** Asks for a page, and compares it with what stands. */
+async function compare(what: string, slice: Slice, window: Window = windowFrom(nowMs - DAY_MS)): Promise<void> {
+  asked = []
+  const found = await readLogPage(reader, {
+    ...{ window, slice, nowMs, newest, conditions: NOTHING, conversation: undefined },
+  })
+  const { from, to } = window.parameters
+  const { after, offset, limit } = slice
+  const at = after?.at.replace('T', ' ').slice(0, -1) ?? ''
+  const expected = standing
+    .filter(event => event.ts >= from && event.ts < to)
+    .filter(event => after === undefined || event.ts < at || (event.ts === at && event.event_id > after.id))
+    .slice(offset, offset + limit)
+  t.strictSame(
+    found.map(event => event.event_id),
+    expected.map(event => event.event_id),
+    what,
+  )
+}
+
+const FIRST: Slice = { offset: 0, limit: 51 }
+
+t.test('sums that were read lately answer for other pages and windows; what came since is there', async t => {
+  await store(900, nowMs - DAY_MS, nowMs)
+  await compare('first', FIRST)
+  t.strictSame(questions(), ['log_reach', 'log_page'])
+  await compare('again', FIRST)
+  t.strictSame(questions(), ['log_page'])
+  await compare('another page', { offset: 100, limit: 51 })
+  t.strictSame(questions(), ['log_page'])
+  await compare('another window', FIRST, windowFrom(nowMs - DAY_MS / 2))
+  t.strictSame(questions(), ['log_page'])
+  const { ts, event_id } = standing[60] as StoredEvent['event']
+  await compare('after a cursor', { ...FIRST, after: { at: `${ts.replace(' ', 'T')}Z`, id: event_id } })
+  t.strictSame(questions(), ['log_page'])
+  nowMs += MINUTE_MS
+  await store(40, nowMs - MINUTE_MS, nowMs)
+  await compare('with what came', FIRST)
+  t.strictSame(questions(), ['log_page'])
+  nowMs += 5 * MINUTE_MS
+  await compare('sums are too old', FIRST)
+  t.strictSame(questions(), ['log_reach', 'log_page'])
+})
+
+t.test('where many events arrive only those of the last seconds are looked at', async t => {
+  for (let second = 0; second < 4; second++) {
+    nowMs += 3_000
+    // Stored two seconds after they happened.
+    await store(3_000, nowMs - 5_000, nowMs - 2_000)
+    await compare(`second ${second}`, FIRST)
+  }
+  t.strictSame(questions(), ['log_page'], 'no sums say so: the page before does')
+  t.ok(String(asked[0]?.lower) >= sqlMillis(nowMs - 5_000), `since ${asked[0]?.lower}`)
+  nowMs += 5 * MINUTE_MS
+  await store(20_000, nowMs - 4 * MINUTE_MS, nowMs - 2_000)
+  await compare('by new sums', FIRST)
+  t.strictSame(questions(), ['log_reach', 'log_page'])
+  t.ok(String(asked[1]?.lower) >= sqlMillis(nowMs - 10_000), `since ${asked[1]?.lower}`)
+})
+
+t.test('where they have stopped the page is found again, by one more look at most', async t => {
+  nowMs += 20 * MINUTE_MS
+  await compare('the first to ask', FIRST)
+  await compare('again', FIRST)
+  t.strictSame(questions(), ['log_page'])
+  const lastMs = Date.parse(`${standing[0]?.ts.replace(' ', 'T')}Z`)
+  t.ok(String(asked[0]?.lower) >= sqlMillis(lastMs - MINUTE_MS), `since ${asked[0]?.lower}`)
+})
+
+t.test('after random arrivals every page holds what it would if everything was read', async () => {
+  for (let round = 0; round < 25; round++) {
+    nowMs += random.below(3) === 0 ? random.below(40) * MINUTE_MS : random.below(20_000)
+    const count = [0, 3, 60, 5_000][random.below(4)] as number
+    const lagMs = random.below(10_000)
+    const fresh = await store(count, nowMs - lagMs - 1 - random.below(5 * MINUTE_MS), nowMs - lagMs)
+    if (random.below(3) === 0 && count > 0) {
+      const gone = new Set(fresh.slice(-Math.ceil(count / 2)).map(({ event }) => event.event_id))
+      await insertMove(
+        db.store,
+        fresh.filter(({ event }) => gone.has(event.event_id)),
+        null,
+      )
+      standing = standing.filter(event => !gone.has(event.event_id))
+    }
+    const at = standing[random.below(200)] as StoredEvent['event']
+    const after = { at: `${at.ts.replace(' ', 'T')}Z`, id: at.event_id }
+    const window = windowBetween(nowMs - DAY_MS, nowMs - random.below(30) * MINUTE_MS)
+    await compare(`round ${round}`, FIRST)
+    await compare(`round ${round}, a later page`, { offset: random.below(400), limit: 51 })
+    await compare(`round ${round}, after a cursor`, { ...FIRST, after })
+    await compare(`round ${round}, a window that ends`, FIRST, window)
+  }
+})
