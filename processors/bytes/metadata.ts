@@ -39,6 +39,14 @@ export interface Variant {
   readonly attached: readonly (readonly [at: number, name: string])[]
   /** Equal for variants that reveal the same by the same session, user and address. */
   readonly reveals: object
+  /** How captures of these spans are written without a row; null where they say more than that, and a service. */
+  readonly capture: Capture | null
+}
+
+/** Keys and values of a capture's metadata. */
+export interface Capture {
+  readonly keys: WordRun
+  readonly texts: FixedTexts
 }
 
 /** What was decided about a span beyond its plan. */
@@ -88,6 +96,7 @@ export function variantOf(plan: Plan, decided: Decided): Variant | null {
   const plain = attached.length === 0 && plan.traits.length === 0
   return {
     ...{ entries, attached, fixedUnits, reveals: plain ? plainReveals(plan) : {} },
+    capture: plain ? plainCapture(plan) : null,
     keys: new WordRun(all.map(({ name }) => name)),
     pieces: piecesOf(all),
     after: last === null ? null : { keys: new WordRun([last.name]), texts: fixedTexts([last.text]) },
@@ -122,6 +131,15 @@ function plainReveals({ resource }: Plan): object {
   const found = plainly.get(resource) ?? {}
   plainly.set(resource, found)
   return found
+}
+
+/** A capture that says the name of the service, if there is one; null where that would be cut. */
+function plainCapture({ resource }: Plan): Capture | null {
+  const service = resource.attributes.get('service.name') ?? null
+  if (service === null) return { keys: new WordRun([]), texts: fixedTexts([]) }
+  const [name, text] = readyEntry('service.name', service)
+  if (text.length > METADATA_BOUNDS.valueUnits) return null
+  return { keys: new WordRun([name]), texts: fixedTexts([text]) }
 }
 
 /** After the others, so that a key the span has itself is not overwritten. Returns those that tell about the conversation. */

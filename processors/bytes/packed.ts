@@ -9,6 +9,7 @@ import { settleFamilies } from '../parsers/otlp/batch.ts'
 import type { Neighbour, SpanReading } from '../parsers/otlp/reading.ts'
 import { familiesByParents } from '../parsers/otlp/tree.ts'
 import { readSpan, rowsOf, type SpanRows } from '../parsers/otlp/unit.ts'
+import { writeCapture } from './capture.ts'
 import { finish } from './finish.ts'
 import { askEventId, askPrint, flushIds, flushPrints, setOrganization } from './hashes.ts'
 import { putUuid, sessionConversationWords, setNamespace, traceConversationWords } from './ids.ts'
@@ -16,6 +17,7 @@ import { hashOf, sameBytes } from './interned.ts'
 import { KeptReadings } from './kept.ts'
 import { planFor, type Reason, recordsAt, spanAt } from './likeness.ts'
 import { SpanLinks } from './links.ts'
+import type { Capture, Variant } from './metadata.ts'
 import type { Plan } from './plan.ts'
 import { ByteReading } from './reading.ts'
 import { Revelations } from './reveal.ts'
@@ -121,7 +123,9 @@ export class PackedSpans implements PackedUnits {
     if (reading instanceof ByteReading) {
       if (finish(reading, context) !== null) {
         this.#conversation(reading, span, at)
-        this.#sessions[span] = revelations.of(reading, this.#words, at, context)
+        const capture = revelations.of(reading, this.#words, at, context)
+        if (capture === 'plain') this.#words[at + W.flags] = (this.#words[at + W.flags] as number) | Flag.captured
+        else this.#sessions[span] = capture
         if (this.#isProvisional(span)) this.loose++
         if (reading.unpriced !== '') this.#count(reading.unpriced)
         return
@@ -217,7 +221,8 @@ export class PackedSpans implements PackedUnits {
   }
 
   isCaptured(unit: number): boolean {
-    return (this.#sessions[unit] ?? null) !== null
+    if ((this.#sessions[unit] ?? null) !== null) return true
+    return ((this.#words[unit * SPAN_WORDS + W.flags] as number) & Flag.captured) !== 0
   }
 
   linkOf(unit: number): LinkRow | undefined {
@@ -247,7 +252,7 @@ export class PackedSpans implements PackedUnits {
       this.#words[at + W.sessions] = sessions
       this.#words[at + W.texts] = texts
       this.#words[at + W.links] = links
-      if (this.#sessions[i] !== null) sessions++
+      if (this.isCaptured(i)) sessions++
       if (this.#links.has(i)) links++
       const rows = this.#rows[i]
       if (rows !== undefined) texts += rows.texts.length
@@ -255,13 +260,25 @@ export class PackedSpans implements PackedUnits {
     }
   }
 
+  #writeCapture(unit: number, encoder: BlockEncoder, origin: Origin): void {
+    const session = this.#sessions[unit] ?? null
+    if (session !== null) {
+      encoder.add('sessions', session, origin)
+      return
+    }
+    const reading = this.#kept.at(unit)
+    const { capture } = reading.variant as Variant
+    const columns = encoder.row('sessions', this.#shared.context.retention, 0)
+    const shared = this.#shared
+    writeCapture(columns, reading, { capture: capture as Capture, shared, at: unit * SPAN_WORDS }, origin)
+  }
+
   write(unit: number, encoder: BlockEncoder, origin: Origin, home?: Home): void {
     const words = this.#words
     const at = unit * SPAN_WORDS
-    const session = this.#sessions[unit] ?? null
-    if (session !== null) {
+    if (this.isCaptured(unit)) {
       origin.origin_index = words[at + W.sessions] as number
-      encoder.add('sessions', session, origin)
+      this.#writeCapture(unit, encoder, origin)
     }
     origin.origin_index = words[at + W.links] as number
     this.#links.write(unit, encoder, origin)

@@ -16,8 +16,8 @@ export class Revelations {
   /** Spans that revealed something, by what tells most of them apart. */
   readonly #told = new Map<number, ByteReading[]>()
 
-  /** The capture that a span carries; null when it reveals nothing, or nothing new. */
-  of(reading: ByteReading, words: Uint32Array, at: number, context: FrameContext): SessionRow | null {
+  /** The capture that a span carries, `plain`: one that needs no row; null when it reveals nothing, or nothing new. */
+  of(reading: ByteReading, words: Uint32Array, at: number, context: FrameContext): SessionRow | 'plain' | null {
     const plan = reading.plan as Plan
     const variant = reading.variant as Variant
     if (plan.session === null && plan.user === null) return null
@@ -47,7 +47,7 @@ export class Revelations {
     )
     if (this.known.has(revealed.key)) return null
     this.known.add(revealed.key)
-    return revealed.capture()
+    return variant.capture === null ? revealed.capture() : 'plain'
   }
 }
 

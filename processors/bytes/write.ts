@@ -31,8 +31,8 @@ export const W = {
   ...{ sessions: 16, texts: 17, links: 18 },
 } as const
 export const SPAN_WORDS = 19
-/** Bits of the flags: the session's id is its conversation's own text; there is no session. */
-export const Flag = { ownText: 1, provisional: 2 } as const
+/** Bits of the flags: the session's id is its conversation's own text; there is no session; it has a capture that is no row. */
+export const Flag = { ownText: 1, provisional: 2, captured: 4 } as const
 
 /** What all spans of a body share. */
 export interface Shared {
@@ -162,13 +162,18 @@ function writeConversation(
     c.provisional.add(0)
     return
   }
+  c.conversation_id.addFrom(words, at + W.conversation)
+  addSessionText(c.session_id, reading, words, at)
+  c.provisional.add((reading.plan as Plan).session === null ? 1 : 0)
+}
+
+/** Adds the session's id; '' where it is the conversation's own text, the trace where there is none. */
+export function addSessionText(column: TextColumn, reading: ByteReading, words: Uint32Array, at: number): void {
   const { bytes, spans, row } = reading
   const { session } = reading.plan as Plan
-  c.conversation_id.addFrom(words, at + W.conversation)
-  if (((words[at + W.flags] as number) & Flag.ownText) !== 0) c.session_id.add('')
-  else if (session === null) addHex(c.session_id, bytes, spans[row + S.trace] as number)
-  else addIdText(c.session_id, reading, session)
-  c.provisional.add(session === null ? 1 : 0)
+  if (((words[at + W.flags] as number) & Flag.ownText) !== 0) column.add('')
+  else if (session === null) addHex(column, bytes, spans[row + S.trace] as number)
+  else addIdText(column, reading, session)
 }
 
 function writeIdentity(c: EventsColumns, reading: ByteReading, shared: Shared, at: number): void {
@@ -198,7 +203,7 @@ function writeIdentity(c: EventsColumns, reading: ByteReading, shared: Shared, a
   c.provider.add(wellFormed(reading.provider))
 }
 
-function addIdText(column: TextColumn, reading: Attributes, id: IdPlan): void {
+export function addIdText(column: TextColumn, reading: Attributes, id: IdPlan): void {
   if (id.at < 0) {
     column.add(wellFormed(id.fixed))
     return
