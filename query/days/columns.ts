@@ -45,6 +45,8 @@ export interface Columns {
   events(kind: ValuesKind): EventColumn
   has(kind: ValuesKind): boolean
   forget(kind: ValuesKind): void
+  /** Lets go of rows of edges of all days but some. */
+  shrink(but: readonly string[]): void
   /** Lets go of those that were not asked for the longest time, as far as they may go. @returns whether there is room then. */
   makeRoom(isFull: () => boolean): boolean
   bytes(): number
@@ -76,6 +78,9 @@ export function createColumns(ids: Ids, nowMs: () => number): Columns {
     ...{ captures, events },
     has: kind => columns.has(kind),
     forget: kind => columns.delete(kind),
+    shrink(but) {
+      for (const { column } of columns.values()) if ('edges' in column) column.edges.days.shrink(but)
+    },
     makeRoom(isFull) {
       for (const [kind, { askedAtMs }] of columns) {
         if (!isFull()) return true

@@ -3,15 +3,17 @@
 import type { Window } from '../window.ts'
 import { dayNumber, timeOf } from './activity.ts'
 import type { Ids } from './ids.ts'
+import { type Numbers, narrowed } from './narrow.ts'
 import { keepRecent } from './recent.ts'
 import { type Figures, numbersOf, type ToolDay, type Versioned, versionOf } from './rows.ts'
+import type { Users } from './users.ts'
 
 const DAY_MS = 86_400_000
 const NANOS = 1_000_000
 /** Days at most; the one that was not asked for the longest time goes. */
 const DAYS_MAX = 16
 /** Of one row. */
-const ROW_BYTES = 27
+const ROW_BYTES = 29
 /** More rows than this are read for each question: one answer of the store holds all of a day. */
 const ROWS_MAX = 500_000
 
@@ -27,6 +29,8 @@ export interface EdgeRows extends Pick<ToolDay, 'name'> {
   readonly micros: Float64Array
   readonly buckets: Int16Array
   readonly failed: Uint8Array
+  /** Numbers of what is said of some keys; left out where nobody asks. */
+  readonly said?: Numbers
 }
 
 /** The same as the store answers it. */
@@ -37,6 +41,9 @@ export interface EdgeRow extends Versioned, Pick<EdgeRows, 'kind' | 'name'> {
   readonly micros: readonly number[]
   readonly buckets: readonly number[]
   readonly failed: readonly number[]
+  /** What is said, each text once, and its place from 1 on. */
+  readonly texts?: readonly string[]
+  readonly said?: readonly number[]
 }
 
 /** Rows of a day. */
@@ -80,8 +87,8 @@ export interface EdgeDays {
   bytes(): number
 }
 
-/** No days yet. */
-export function createEdgeDays(ids: Ids): EdgeDays {
+/** No days yet. `texts` number what is said of keys, where that is asked for. */
+export function createEdgeDays(ids: Ids, texts?: Users): EdgeDays {
   const kept = new Map<string, EdgeDay>()
   const touch = (day: string): void => {
     const found = kept.get(day)
@@ -103,7 +110,7 @@ export function createEdgeDays(ids: Ids): EdgeDays {
         if (version === undefined) continue
         const found = await read(day)
         const cameWith = versionOf(found)
-        keepRecent(kept, [day, { version: cameWith, rows: found.map(row => rowsOf(ids, row)) }], DAYS_MAX)
+        keepRecent(kept, [day, { version: cameWith, rows: found.map(row => rowsOf(ids, row, texts)) }], DAYS_MAX)
         newer ||= cameWith !== version
       }
       return newer
@@ -115,15 +122,26 @@ export function createEdgeDays(ids: Ids): EdgeDays {
   }
 }
 
-const rowsOf = (ids: Ids, row: EdgeRow): EdgeRows => ({
+const rowsOf = (ids: Ids, row: EdgeRow, texts?: Users): EdgeRows => ({
+  ...(texts && { said: saidOf(row, texts) }),
   ...{ kind: row.kind, name: row.name, conversations: numbersOf(ids, row.ids) },
   ...{ instants: Float64Array.from(row.instants), counts: Uint32Array.from(row.counts) },
   ...{ micros: Float64Array.from(row.micros), buckets: Int16Array.from(row.buckets) },
   failed: Uint8Array.from(row.failed),
 })
 
+function saidOf({ said = [], texts = [] }: EdgeRow, { numbersOf }: Users): Numbers {
+  const numbers = numbersOf(texts)
+  return narrowed(said.map(place => numbers[place - 1] as number))
+}
+
 const bytesOf = (rows: readonly EdgeRows[]): number =>
   rows.reduce((sum, { instants }) => sum + instants.length * ROW_BYTES + 1_000, 200)
+
+/** What is summed up of an edge: everything, or what passes. */
+export interface AskedEdge extends Edge {
+  readonly passes?: Passes
+}
 
 /** Sums of some rows between two instants, and who is there. */
 interface Summed extends Figures {
@@ -132,14 +150,19 @@ interface Summed extends Figures {
   readonly last: number
 }
 
-function summed(all: readonly EdgeRows[], { day, from, to }: Edge, marks: Uint8Array): Summed {
+/** Whether an event passes, by its conversation and by the number of what it says. */
+export type Passes = (conversation: number, said: number) => boolean
+
+function summed(all: readonly EdgeRows[], { day, from, to, passes }: AskedEdge, marks: Uint8Array): Summed {
   const buckets = new Map<number, number>()
   const found: number[] = []
   const sums = { events: 0, errors: 0, timed: 0, us: 0, last: 0 }
-  for (const { conversations, instants, counts, micros, buckets: of, failed } of all) {
+  for (const { conversations, instants, counts, micros, buckets: of, failed, said } of all) {
     for (let i = 0; i < instants.length; i++) {
       const [at, n, us] = [instants[i] as number, counts[i] as number, micros[i] as number]
       if (at < from || at >= to) continue
+      const conversation = conversations[i] as number
+      if (passes !== undefined && !passes(conversation, said?.[i] ?? 0)) continue
       sums.events += n
       sums.errors += n * (failed[i] as number)
       if (us >= 0) {
@@ -149,7 +172,6 @@ function summed(all: readonly EdgeRows[], { day, from, to }: Edge, marks: Uint8A
       if (at > sums.last) sums.last = at
       const bucket = of[i] as number
       buckets.set(bucket, (buckets.get(bucket) ?? 0) + n)
-      const conversation = conversations[i] as number
       if (marks[conversation] === 1) continue
       marks[conversation] = 1
       found.push(conversation)
@@ -163,11 +185,11 @@ function summed(all: readonly EdgeRows[], { day, from, to }: Edge, marks: Uint8A
 }
 
 /** What everything between two instants of a day comes to. `conversations`: how many have numbers. */
-export const figuresWithin = (rows: readonly EdgeRows[], edge: Edge, conversations: number): Summed =>
+export const figuresWithin = (rows: readonly EdgeRows[], edge: AskedEdge, conversations: number): Summed =>
   summed(rows, edge, new Uint8Array(conversations))
 
 /** The same by tool; tools without calls there are absent. */
-export function toolsWithin(rows: readonly EdgeRows[], edge: Edge, conversations: number): ToolDay[] {
+export function toolsWithin(rows: readonly EdgeRows[], edge: AskedEdge, conversations: number): ToolDay[] {
   const marks = new Uint8Array(conversations)
   return rows.flatMap(of => {
     const { kind, name } = of

@@ -5,7 +5,7 @@ import type { Reader } from '../reader.ts'
 import type { DaySums, Distinct } from '../reads/metrics.ts'
 import { RAGGED_DAYS, SPLIT_RAGGED_DAYS } from '../reads/sql.ts'
 import { parametersOfBoth, type Window } from '../window.ts'
-import { type Edge, edgesOf, figuresWithin } from './edges.ts'
+import { type AskedEdge, type EdgeRows, edgesOf, figuresWithin } from './edges.ts'
 import type { KeptDays } from './kept.ts'
 import { levelsOf } from './levels.ts'
 import { asOfNow, type Kind, type OrganizationDays, type Refresh } from './organization.ts'
@@ -54,8 +54,8 @@ export function readKeptFigures(
   const windows = before === null ? [window] : [window, before]
   const isWhole = (day: string): boolean => day > days.first && day < days.last && day !== days.split
   const work = async (memory: OrganizationDays, asked: Refresh): Promise<WindowFigures | null> => {
-    const edges = windows.flatMap(of => edgesOf(of).map(edge => ({ ...edge, current: of === window })))
-    const dates = [...new Set(edges.map(({ day }) => day))]
+    const edges = windows.flatMap(of => edgesOf(of).map(edge => ({ edge, current: of === window })))
+    const dates = [...new Set(edges.map(({ edge }) => edge.day))]
     const inMemory = memory.keepsRowsOf(dates, asked.maxBytes)
     // The edges first: whoever is named there is in memory afterwards, unless he was taken away meanwhile.
     const ragged = inMemory ? null : await readRagged(reader, days)
@@ -70,7 +70,7 @@ export function readKeptFigures(
         conversations: memory.conversationsOf(day),
         figures: memory.figuresOf(day),
       })),
-      ...(ragged?.(memory) ?? edges.map(edge => partOf(memory, edge))),
+      ...(ragged?.(memory) ?? edges.map(of => partWithin(memory, memory.rowsOf(of.edge.day), of))),
     ]
     return {
       sums: sumsOf(parts),
@@ -81,10 +81,14 @@ export function readKeptFigures(
   return kept.with(organization, ['figures'], work, beside)
 }
 
-/** What windows hold of days that they don't hold whole, from rows that are kept. */
-function partOf(memory: OrganizationDays, edge: Edge & { readonly current: boolean }): Part {
-  const { conversations, ...figures } = figuresWithin(memory.rowsOf(edge.day), edge, memory.ids.size())
-  return { day: edge.day, current: edge.current, conversations, figures }
+/** What a window holds of a day that it does not hold whole, from rows that are kept. */
+export function partWithin(
+  memory: OrganizationDays,
+  rows: readonly EdgeRows[],
+  { edge, current }: { readonly edge: AskedEdge; readonly current: boolean },
+): Part {
+  const { conversations, ...figures } = figuresWithin(rows, edge, memory.ids.size())
+  return { day: edge.day, current, conversations, figures }
 }
 
 /** The same, read from rows. */

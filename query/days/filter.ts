@@ -3,7 +3,8 @@ import { boundTo, type KeyFilter } from '../filters.ts'
 import type { Reader } from '../reader.ts'
 import type { Window } from '../window.ts'
 import { eventValuesKind, valuesKind } from './columns.ts'
-import type { Kind, OrganizationDays, ValuesKind } from './organization.ts'
+import { type Edge, edgesOf, type Passes } from './edges.ts'
+import { asOfNow, type Kind, type OrganizationDays, type Refresh, type ValuesKind } from './organization.ts'
 import { numbersOf } from './rows.ts'
 import { remembered } from './said.ts'
 import { knownSaidEdges } from './said-edges.ts'
@@ -16,14 +17,25 @@ export type Meets = (conversation: number) => boolean
 export interface KeptFilter {
   /** What must be kept to know. */
   readonly kinds: readonly Kind[]
-  /** Something has to be read. */
-  readonly asks: boolean
-  /** Reads what days don't know of a window's edges; what comes back is asked once days are as the store is. */
-  ask(reader: Reader, window: Window): Promise<(memory: OrganizationDays) => Meets>
+  /** Asks for a window's edges, of memory or at once of the store. */
+  ask(
+    reader: Reader,
+    window: Window,
+    of: AskedFilter,
+  ): Promise<AskedFilter & { meets(memory: OrganizationDays): Meets }>
+}
+
+/** Days, and what is asked of them. */
+export interface AskedFilter {
+  readonly memory: OrganizationDays
+  readonly asked: Refresh
 }
 
 /** A condition that memory alone knows. */
-const known = (of: (memory: OrganizationDays) => Meets): KeptFilter => ({ kinds: [], asks: false, ask: async () => of })
+const known = (of: (memory: OrganizationDays) => Meets): KeptFilter => ({
+  kinds: [],
+  ask: async (_reader, _window, asked) => ({ ...asked, meets: of }),
+})
 
 /** Everything. */
 export const EVERY: KeptFilter = known(() => () => true)
@@ -53,25 +65,27 @@ export function withMetadata(filters: readonly KeyFilter[]): KeptFilter | null {
   const { events, captures } = kinds
   return {
     kinds: [events, ...captures],
-    asks: true,
-    async ask(reader, window) {
+    async ask(reader, window, { memory, asked }) {
       const { from_day, to_day } = window.parameters
       const isWhole = (day: string): boolean => (day > from_day || window.fromMs === 0) && day < to_day
-      const edges = await readEdges(reader, window, filters)
-      return memory => {
-        const atEdges = edges.map(edge => ({ ...edge, conversations: numbersOf(memory.ids, edge.ids) }))
+      const isAll = window.fromMs === 0 && !Number.isFinite(window.toMs)
+      const edges = isAll ? [] : edgesOf(window)
+      const days = edges.map(({ day }) => day)
+      const inMemory = memory.keepsRowsOf(days, asked.maxBytes)
+      const told = inMemory ? [] : await readEdges(reader, window, filters)
+      const meets = (memory: OrganizationDays): Meets => {
         const each = filters.map((filter, place): Meets => {
-          const marks = markSaying(memory, filters, place, isWhole)
-          for (const { conversations, met } of atEdges) {
-            conversations.forEach((conversation, i) => {
-              if (conversation < marks.length && met[i]?.[place] === MET) marks[conversation] = 1
-            })
-          }
+          const marks = new Uint8Array(memory.ids.size())
+          markSaying(marks, memory, { filters, place, isAsked: isWhole })
+          if (inMemory) markWithin(marks, memory, { filters, place, edges })
+          else markTold(marks, memory, { told, place })
           const captured = capturedOneOf(memory, filter)
           return conversation => marks[conversation] === 1 || captured(conversation)
         })
         return conversation => each.every(meets => meets(conversation))
       }
+      const asking = inMemory ? { ...asked, edges: days, edgesOf: events } : asOfNow(memory, asked)
+      return { memory, asked: isAll ? asked : asking, meets }
     },
   }
 }
@@ -92,9 +106,6 @@ const keysOf = (filters: readonly KeyFilter[]): string[] => filters.map(({ key }
 
 /** How the store tells that a filter is met. */
 const MET = '1'
-
-/** Whether an event passes, by its conversation and by the number of what it says. */
-export type Passes = (conversation: number, said: number) => boolean
 
 /** All of some filters; `says` tells by the number of what is said whether the filter at a place is met. */
 export function passesOf(
@@ -128,7 +139,6 @@ async function readEdges(
   window: Window,
   filters: readonly KeyFilter[],
 ): Promise<readonly RaggedValues[]> {
-  if (window.fromMs === 0 && !Number.isFinite(window.toMs)) return []
   const known = await knownSaidEdges(reader, filters, window)
   if (known !== undefined) {
     return known.map(({ ids, texts, said }) => ({ ids, met: said.map(place => texts[place - 1] as string) }))
@@ -137,14 +147,18 @@ async function readEdges(
   return reader.read<RaggedValues>('ragged_values', raggedValuesSql(filters), parameters)
 }
 
-/** Conversations with events on some days that meet the filter at a place. */
+/** Which filter of a question is looked at. */
+interface OneFilter {
+  readonly filters: readonly KeyFilter[]
+  readonly place: number
+}
+
+/** Marks conversations with events on whole days that meet a filter. */
 function markSaying(
+  marks: Uint8Array,
   memory: OrganizationDays,
-  filters: readonly KeyFilter[],
-  place: number,
-  isAsked: (day: string) => boolean,
-): Uint8Array {
-  const marks = new Uint8Array(memory.ids.size())
+  { filters, place, isAsked }: OneFilter & { isAsked: (day: string) => boolean },
+): void {
   const says = keptSays(memory, filters, place)
   for (const [day, { conversations, said }] of memory.saidOf(eventValuesKind(keysOf(filters))).days) {
     if (!isAsked(day)) continue
@@ -152,7 +166,36 @@ function markSaying(
       if (says(said[i] as number)) marks[conversations[i] as number] = 1
     }
   }
-  return marks
+}
+
+/** The same of the edges of a window, from rows that are kept. */
+function markWithin(
+  marks: Uint8Array,
+  memory: OrganizationDays,
+  { filters, place, edges }: OneFilter & { edges: readonly Edge[] },
+): void {
+  const says = keptSays(memory, filters, place)
+  for (const { day, from, to } of edges) {
+    for (const { conversations, instants, said } of memory.rowsOf(day, eventValuesKind(keysOf(filters)))) {
+      for (let i = 0; i < instants.length; i++) {
+        const at = instants[i] as number
+        if (at >= from && at < to && says(said?.[i] ?? 0)) marks[conversations[i] as number] = 1
+      }
+    }
+  }
+}
+
+/** The same as the store has told it. */
+function markTold(
+  marks: Uint8Array,
+  memory: OrganizationDays,
+  { told, place }: { told: readonly RaggedValues[]; place: number },
+): void {
+  for (const { ids, met } of told) {
+    numbersOf(memory.ids, ids).forEach((conversation, i) => {
+      if (conversation < marks.length && met[i]?.[place] === MET) marks[conversation] = 1
+    })
+  }
 }
 
 /** Conversations whose captures, or whose user's traits, say one of the values. */
@@ -176,12 +219,18 @@ function saysOneOf(memory: OrganizationDays, kind: ValuesKind, values: readonly 
 /** All of some conditions. */
 export const allKept = (filters: readonly KeptFilter[]): KeptFilter => ({
   kinds: filters.flatMap(({ kinds }) => kinds),
-  asks: filters.some(({ asks }) => asks),
-  async ask(reader, window) {
-    const asked = await Promise.all(filters.map(filter => filter.ask(reader, window)))
-    return memory => {
-      const all = asked.map(of => of(memory))
-      return conversation => all.every(meets => meets(conversation))
+  async ask(reader, window, of) {
+    const all: ((memory: OrganizationDays) => Meets)[] = []
+    let { asked } = of
+    for (const filter of filters) {
+      const found = await filter.ask(reader, window, { ...of, asked })
+      all.push(found.meets)
+      asked = found.asked
     }
+    const meets = (memory: OrganizationDays): Meets => {
+      const each = all.map(one => one(memory))
+      return conversation => each.every(meets => meets(conversation))
+    }
+    return { ...of, asked, meets }
   },
 })

@@ -4,7 +4,7 @@ import { sqlMillis } from '#proto/time.ts'
 import { boundTo, type KeyFilter } from '../filters.ts'
 import type { Reader } from '../reader.ts'
 import type { Window } from '../window.ts'
-import { daysOf } from './figures.ts'
+import { toolsWithin } from './edges.ts'
 import { kindsOf, passesOf, toldSays } from './filter.ts'
 import { createHistogram } from './histogram.ts'
 import type { KeptDays } from './kept.ts'
@@ -32,13 +32,15 @@ export async function readFilteredTools(kept: KeptDays, reader: Reader, asked: A
   const kinds = kindsOf(filters)
   if (kinds === null) return null
   const found = await kept.with(organization, ['figures', kinds.events, ...kinds.captures], async (memory, asked) => {
-    const passing = await readPassing(reader, memory, { asked, filters, days: daysOf(window, null) })
+    const passing = await readPassing(reader, memory, { asked, filters, window, before: null })
     if (passing === null) return null
-    const calls = [...callsOf(memory, passing)]
+    const calls = [...callsOf(memory, passing.days)]
     const lasts = await readLastCalls(reader, memory, { window, filters, calls: calls.map(([, one]) => one) })
     const tools = calls.flatMap(([tool, one]) => toolOf(tool, one, lasts.get(tool)) ?? [])
     // Null here would say that days do not fit.
-    return { tools: tools.length < calls.length ? null : sortedTools(memory, tools.map(memory.toolSumOf)) }
+    if (tools.length < calls.length) return { tools: null }
+    const atEdges = passing.edges.flatMap(({ rows, edge }) => toolsWithin(rows, edge, memory.ids.size()))
+    return { tools: sortedTools(memory, [...tools, ...atEdges].map(memory.toolSumOf)) }
   })
   return found?.tools ?? null
 }

@@ -5,9 +5,9 @@ import type { KeyFilter } from '../filters.ts'
 import type { Reader } from '../reader.ts'
 import {
   type AskedFigures,
-  daysOf,
   distinctOf,
   type Part,
+  partWithin,
   percentileOf,
   sumsOf,
   type WindowFigures,
@@ -32,12 +32,14 @@ export async function readFilteredFigures(
 ): Promise<WindowFigures | null> {
   const kinds = kindsOf(filters)
   if (kinds === null) return null
-  const days = daysOf(window, before)
   const work = async (memory: OrganizationDays, asked: Refresh): Promise<WindowFigures | null> => {
-    const passing = await readPassing(reader, memory, { asked, filters, days })
+    const passing = await readPassing(reader, memory, { asked, filters, window, before })
     if (passing === null) return null
     const gather = createGatherer(memory.ids.size())
-    const counted = passing.map((day): Part => ({ day: day.day, current: day.current, ...gather(day) }))
+    const counted = [
+      ...passing.days.map((day): Part => ({ day: day.day, current: day.current, ...gather(day) })),
+      ...passing.edges.map(({ rows, ...of }) => partWithin(memory, rows, of)),
+    ]
     const both = before === null ? [true] : [true, false]
     return {
       sums: sumsOf(counted),

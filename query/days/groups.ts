@@ -31,11 +31,14 @@ export function readKeptGroups(
 ): Promise<KeptGroups | null> {
   const { window, slice } = grouping
   return kept.with(organization, [valuesKind(grouping), ...filter.kinds], async (memory, asked) => {
-    const [last, meets] = await Promise.all([readLastDay(reader, window), filter.ask(reader, window)])
-    const isRead = last !== undefined || filter.asks
-    if ((await memory.refresh(reader, isRead ? asOfNow(memory, asked) : asked)) !== 'done') return null
+    const [last, filtered] = await Promise.all([
+      readLastDay(reader, window),
+      filter.ask(reader, window, { memory, asked }),
+    ])
+    const asking = last === undefined ? filtered.asked : asOfNow(memory, filtered.asked)
+    if ((await memory.refresh(reader, asking)) !== 'done') return null
     const activity = activityOf(memory, window, last)
-    const groups = gather(memory, grouping, { ...activity, meets: meets(memory) })
+    const groups = gather(memory, grouping, { ...activity, meets: filtered.meets(memory) })
     const after = groups.filter(isAfter(grouping)).sort(byActivity(grouping))
     const found = after.slice(slice.offset, slice.offset + slice.limit)
     const overlapping = groups.some(group => group.several) ? 1 : 0

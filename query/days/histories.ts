@@ -4,7 +4,7 @@ import type { Histories } from '../reads/histories.ts'
 import { windowFrom } from '../window.ts'
 import { EVERY, type KeptFilter, type Meets } from './filter.ts'
 import type { KeptDays } from './kept.ts'
-import { asOfNow, type OrganizationDays } from './organization.ts'
+import type { OrganizationDays } from './organization.ts'
 import { pricesOfKeys } from './prices.ts'
 
 /** Histories of users, of those of their conversations that meet a condition at any time. Null: days are not kept. */
@@ -14,9 +14,9 @@ export function readKeptHistories(
   { organization, users, filter = EVERY }: { organization: string; users: readonly string[]; filter?: KeptFilter },
 ): Promise<Histories | null> {
   return kept.with(organization, ['prices', ...filter.kinds], async (memory, asked) => {
-    const meets = await filter.ask(reader, windowFrom(0))
-    const refreshed = await memory.refresh(reader, filter.asks ? asOfNow(memory, asked) : asked)
-    return refreshed === 'done' ? historiesOf(memory, users, meets(memory)) : null
+    const found = await filter.ask(reader, windowFrom(0), { memory, asked })
+    const refreshed = await memory.refresh(reader, found.asked)
+    return refreshed === 'done' ? historiesOf(memory, users, found.meets(memory)) : null
   })
 }
 

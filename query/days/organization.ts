@@ -2,8 +2,8 @@
 // which tools, what was priced, what captures say of keys. Every day stands under its version, and each question asks for the versions
 // first: what they say has changed is read anew, and nothing else.
 
-import type { Reader } from '../reader.ts'
-import { createColumns, type Values } from './columns.ts'
+import type { Parameters, Reader } from '../reader.ts'
+import { type Columns, createColumns, type Values } from './columns.ts'
 import { createEdgeDays, type EdgeDays, type EdgeRow, type EdgeRows } from './edges.ts'
 import { bytesOfDayFigures, type DayFigures } from './failures.ts'
 import { createIds, type Ids } from './ids.ts'
@@ -13,7 +13,7 @@ import { createPeople, type People } from './people.ts'
 import * as held from './rows.ts'
 import type { EventColumn } from './said.ts'
 import { clear, type Days, type Shelf, shelvesOf } from './shelves.ts'
-import { boundDays, DAY_ROWS_SQL } from './sql.ts'
+import { boundDays, dayRowsSql } from './sql.ts'
 import { createTelling, type Telling, type Told } from './told.ts'
 import { createToolMonths, type ToolSum, toolSumOf } from './tool-months.ts'
 import { createUsers, type Users } from './users.ts'
@@ -36,6 +36,8 @@ export interface Refresh {
   readonly statements?: number
   /** Days of which rows are needed, too. */
   readonly edges?: readonly string[]
+  /** And what these say of some keys, which must be kept. */
+  readonly edgesOf?: ValuesKind | undefined
   /** What was read since then is new enough; left out: what is read from now on, or what the same request has read. */
   readonly since?: number
 }
@@ -67,8 +69,8 @@ export interface OrganizationDays {
   pairsOf(day: string): held.Pairs | undefined
   /** Whether rows of some days are, or would be, kept: not of the newest, which events arrive on, nor where they don't fit. */
   keepsRowsOf(days: readonly string[], maxBytes: number): boolean
-  /** Rows of a day that the refresh was asked for. */
-  rowsOf(day: string): readonly EdgeRows[]
+  /** Rows of a day that the refresh was asked for, and of the keys that it was asked for. */
+  rowsOf(day: string, edgesOf?: ValuesKind): readonly EdgeRows[]
   /** Whether a key is still kept. */
   holds(kind: Kind): boolean
   /** What captures say of a key; it must be kept. */
@@ -115,6 +117,7 @@ export function createOrganizationDays({
   const ids = createIds()
   const users = createUsers()
   const people = createPeople(users)
+  const { userOf, capturedOf, arrivedOn, settled, eventsOf, extentOf } = people
   const days = noDays()
   const columns = createColumns(ids, sinceMs)
   const shelves = shelvesOf(days, ids, users)
@@ -141,10 +144,15 @@ export function createOrganizationDays({
     const begun = isFirst
       ? beginArriving(reader, needed, { storedMs: pace.storedMs(nowMs), nowMs, ids })
       : NOTHING_EARLY
-    const { versions, brought, newer } = await bringEdges(reader, { telling, edgeDays }, asked)
+    const { versions, brought, newer } = await bringEdges(
+      reader,
+      { telling, rows: rowsFor({ edgeDays, columns }, asked.edgesOf) },
+      asked,
+    )
     // Rows of edges can be read by each question, and months be added up; what else is kept can't.
     if (bytes() > maxBytes) {
       edgeDays.shrink(asked.edges ?? [])
+      columns.shrink(asked.edges ?? [])
       toolMonths.clear()
     }
     const hasRoom = (): boolean => columns.makeRoom(() => bytes() > maxBytes)
@@ -182,18 +190,27 @@ export function createOrganizationDays({
       const rows = edges.map(day => days.figures.get(day)?.events ?? 0)
       return !edges.includes(newestOf(days)) && edgeDays.fits(rows, free)
     },
-    rowsOf: edgeDays.rowsOf,
+    rowsOf: (day, edgesOf) => rowsFor({ edgeDays, columns }, edgesOf).days.rowsOf(day),
     holds: kind => !isValues(kind) || columns.has(kind),
     valuesOf: kind => columns.captures(kind).settled(ids.size()),
     saidOf: columns.events,
-    ...{ userOf: people.userOf, capturedOf: people.capturedOf, arrivedOn: people.arrivedOn },
-    settled: people.settled,
-    eventsOf: people.eventsOf,
-    extentOf: people.extentOf,
-    users,
-    ids,
-    bytes,
+    ...{ userOf, capturedOf, arrivedOn, settled, eventsOf, extentOf },
+    ...{ users, ids, bytes },
   }
+}
+
+/** Rows of edges, and how they are read. */
+interface EdgeShelf {
+  readonly days: EdgeDays
+  readonly sql: string
+  readonly parameters?: Parameters | undefined
+}
+
+/** Where rows of edges are kept, or rows with what they say of some keys. */
+function rowsFor({ edgeDays, columns }: { edgeDays: EdgeDays; columns: Columns }, edgesOf?: ValuesKind): EdgeShelf {
+  if (edgesOf === undefined) return { days: edgeDays, sql: dayRowsSql() }
+  const { edges, shelf } = columns.events(edgesOf)
+  return { ...edges, parameters: shelf.parameters }
 }
 
 /**
@@ -202,12 +219,12 @@ export function createOrganizationDays({
  */
 async function bringEdges(
   reader: Reader,
-  { telling, edgeDays }: { telling: Telling; edgeDays: EdgeDays },
+  { telling, rows }: { telling: Telling; rows: EdgeShelf },
   { edges = [], since }: Refresh,
 ): Promise<Told & { newer: boolean }> {
   const told = await telling.versions(reader, since)
-  const newer = await edgeDays.refresh(edges, told.versions.events, day =>
-    reader.read<EdgeRow>('day_rows', DAY_ROWS_SQL, boundDays([day])),
+  const newer = await rows.days.refresh(edges, told.versions.events, day =>
+    reader.read<EdgeRow>('day_rows', rows.sql, { ...boundDays([day]), ...rows.parameters }),
   )
   // Who is named in those rows only must be in memory afterwards.
   return { ...(newer ? await telling.again(reader) : told), newer }

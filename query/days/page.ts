@@ -39,10 +39,13 @@ export function readKeptPage(
   },
 ): Promise<KeptPage | null> {
   const work = async (memory: OrganizationDays, asked: Refresh): Promise<KeptPage | null> => {
-    const [last, meets] = await Promise.all([readLastDay(reader, page.window), filter.ask(reader, page.window)])
-    const isRead = last !== undefined || filter.asks
-    if ((await memory.refresh(reader, isRead ? asOfNow(memory, asked) : asked)) !== 'done') return null
-    const chosen = choose(memory, last, meets(memory), page)
+    const [last, filtered] = await Promise.all([
+      readLastDay(reader, page.window),
+      filter.ask(reader, page.window, { memory, asked }),
+    ])
+    const asking = last === undefined ? filtered.asked : asOfNow(memory, filtered.asked)
+    if ((await memory.refresh(reader, asking)) !== 'done') return null
+    const chosen = choose(memory, last, filtered.meets(memory), page)
     const shown = chosen.slice(0, page.slice.limit - 1).map(({ conversation_id }) => conversation_id)
     return { chosen, known: keptBoundsOf(memory, shown) }
   }

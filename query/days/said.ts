@@ -3,11 +3,13 @@
 
 import { addSaid } from './add.ts'
 import { saidArrived } from './arrived.ts'
+import { createEdgeDays, type EdgeDays } from './edges.ts'
 import type { Ids } from './ids.ts'
 import { type Numbers, narrowed } from './narrow.ts'
 import { numbersOf, type Versioned } from './rows.ts'
-import { dayEventValuesSql, SAID_KEYS } from './said-sql.ts'
+import { dayEventValuesSql, SAID_KEYS, saidSql } from './said-sql.ts'
 import { eventsOf, type Shelf, unopened } from './shelves.ts'
+import { dayRowsSql } from './sql.ts'
 import { createUsers, type Users } from './users.ts'
 
 /** Groups of a day's events, by place. */
@@ -79,6 +81,8 @@ const bytesOf = (day: Said): number => {
 export interface EventColumn {
   readonly shelf: Shelf
   readonly days: ReadonlyMap<string, Said>
+  /** Rows of days that windows begin and end on. */
+  readonly edges: { readonly days: EdgeDays; readonly sql: string }
   /** By number of what is said: whether it has one of some values under the key at a place. */
   meets(place: number, values: readonly string[]): (number: number) => boolean
   bytes(): number
@@ -94,6 +98,7 @@ export function createEventColumn(
 ): EventColumn {
   const texts = createUsers()
   const kept = new Map<string, Said>()
+  const edges = createEdgeDays(ids, texts)
   const bytesOfDays = new WeakMap<Said, number>()
   const valueAt = (number: number, place: number): string => {
     const text = texts.nameOf(number)
@@ -108,12 +113,13 @@ export function createEventColumn(
       add: addSaid,
     },
     days: kept,
+    edges: { days: edges, sql: dayRowsSql(saidSql(keys.length)) },
     meets: (place, values) => {
       const wanted = new Set(values.map(value => SAYS + value))
       return remembered(texts.size(), number => wanted.has(valueAt(number, place)))
     },
     bytes() {
-      let sum = texts.bytes()
+      let sum = texts.bytes() + edges.bytes()
       for (const day of kept.values()) {
         const bytes = bytesOfDays.get(day) ?? bytesOf(day)
         bytesOfDays.set(day, bytes)

@@ -242,21 +242,22 @@ export const DAY_TOOLS_SQL = daySql(toolsOf)
 
 /**
  * Rows of days by tool, as lists: what is of no tool is one list, too. Alike in all that is kept of them they are one with a count, which
- * is 0 where they were taken back.
+ * is 0 where they were taken back. `said`: what they say of some keys is told, too.
  */
-export const DAY_ROWS_SQL = `
+export const dayRowsSql = (said?: string): string => `
   SELECT key, of_kind AS kind, tool AS name, toString(sum(version)) AS version,
-    groupArrayIf((conversation_id, at, n, us, latency_bucket, failure), n > 0) AS found,
+    groupArrayIf((conversation_id, at, n, us, latency_bucket, failure${said === undefined ? '' : ', value'}), n > 0) AS found,
     ${base64('arrayMap(one -> one.1, found)')} AS ids, arrayMap(one -> one.2, found) AS instants,
     arrayMap(one -> toUInt32(one.3), found) AS counts, arrayMap(one -> one.4, found) AS micros,
     arrayMap(one -> one.5, found) AS buckets, arrayMap(one -> one.6, found) AS failed
+    ${said === undefined ? '' : ', arrayDistinct(found.7) AS texts, arrayEnumerateDense(found.7) AS said'}
   FROM (
     SELECT ${DAY} AS key, ${OF_TOOLS} AS called, if(called, toString(kind), '') AS of_kind, if(called, toString(name), '') AS tool,
       conversation_id, ${ofDay('ts')} AS at, if(duration_ns >= 0, toFloat64(intDiv(duration_ns, 1000)), -1) AS us, latency_bucket,
-      failed AS failure, sum(sign) AS n, ${VERSION} AS version
+      failed AS failure, ${said === undefined ? '' : `${said} AS value,`} sum(sign) AS n, ${VERSION} AS version
     FROM events
     WHERE ${OURS} AND ${OF_DAYS}
-    GROUP BY key, called, of_kind, tool, conversation_id, at, us, latency_bucket, failure
+    GROUP BY key, called, of_kind, tool, conversation_id, at, us, latency_bucket, failure${said === undefined ? '' : ', value'}
     ${BY_ROWS}
   )
   GROUP BY key, of_kind, tool`
