@@ -2,16 +2,12 @@
 // once and then told of every link whose record comes; what it cannot be sure of, it takes for linked before.
 import type { Log } from '#runtime/log.ts'
 import type { Store } from '#store/client.ts'
-import { ROWS } from './engine-settings.ts'
 import type { PlacedRecord } from './finished-ranges.ts'
-import { TRACE_HASH } from './moves.ts'
-import { TraceFilter, type TraceHash } from './trace-filter.ts'
+import { addTraces, filterFor } from './load-traces.ts'
+import type { TraceFilter, TraceHash } from './trace-filter.ts'
 
 /** A filter has room for twice as many traces as there are, and for so many at least. */
 const LEAST_TRACES = 500_000
-/** With more of them a filter of its largest size would say yes to most. */
-const MOST_LINKS = 30_000_000
-const HASH_BYTES = 8
 /** Until it is loaded again, after it could not be or has missed records. */
 const AGAIN_MS = 60_000
 
@@ -99,28 +95,11 @@ export class LinkedBefore {
   }
 
   async #read(): Promise<void> {
-    const [row] = await this.#store.read<{ n: string }>('SELECT count() AS n FROM links')
-    const links = Number(row?.n)
-    if (links > MOST_LINKS) throw new Error(`${links} links are too many to be remembered`)
-    const filter = new TraceFilter(Math.max(LEAST_TRACES, 2 * links))
+    const filter = await filterFor(this.#store, 'links', LEAST_TRACES)
     // From here on what is added is added to it, and what was heard of before is in the store, which is read now.
     this.#filter = filter
     this.#through = this.#heard
     this.#beyond.clear()
-    const { stream } = await this.#store.client.exec({
-      query: `SELECT ${TRACE_HASH} FROM links FORMAT RowBinary`,
-      // An answer that is cut short must not be taken for all there is.
-      clickhouse_settings: { ...ROWS, max_threads: 1, wait_end_of_query: 1 },
-    })
-    let rest: Buffer = Buffer.alloc(0)
-    for await (const chunk of stream) {
-      const bytes: Buffer = rest.length === 0 ? (chunk as Buffer) : Buffer.concat([rest, chunk as Buffer])
-      const whole = bytes.length - (bytes.length % HASH_BYTES)
-      for (let at = 0; at < whole; at += HASH_BYTES) {
-        filter.add({ low: bytes.readUInt32LE(at), high: bytes.readUInt32LE(at + 4) })
-      }
-      rest = bytes.subarray(whole)
-    }
-    if (rest.length > 0) throw new Error(`an answer that ends within a hash, ${rest.length} bytes`)
+    await addTraces(this.#store, 'links', filter)
   }
 }

@@ -22,12 +22,12 @@ import {
   type Lost,
   MOVE_ROWS,
   moveHome,
-  olderTraces,
   type Positions,
   positionsOf,
   type Slice,
   settledCondition,
 } from './moves.ts'
+import { OlderTraces } from './older-traces.ts'
 import { sleep } from './pause.ts'
 import { persevere } from './persevere.ts'
 import { copy, leftOf } from './staged.ts'
@@ -63,6 +63,7 @@ export class Mover {
   readonly #context: PartitionContext
   readonly #fence: Fence
   readonly #outage: Outage
+  readonly #older: OlderTraces
   #state: MoverState
   #revision = 0
   #told = 0
@@ -73,6 +74,8 @@ export class Mover {
     this.#context = context
     this.#fence = fence
     this.#outage = new Outage(context.log, 'moving rows')
+    const { settling, partition, placing, log } = context
+    this.#older = new OlderTraces({ store: settling.store, partition, firsts: placing.firsts, log })
     this.#state = { version: 1, owner: context.cursor.value.owner, at: 0, move: null }
   }
 
@@ -166,6 +169,7 @@ export class Mover {
   #touchedBy(round: readonly PlacedRecord[]): Touched {
     const { partition, shared } = this.#context
     const own = round.filter(({ record }) => record.partition === partition)
+    this.#older.stored(own.map(({ record }) => record))
     const records = [...round]
     const placed: Positions[] = []
     for (const { record, position } of own) {
@@ -190,15 +194,13 @@ export class Mover {
 
   /** Traces by where their rows may stand: from the first that this owner has read on, or before that. */
   async #split(traces: readonly LinkedTrace[]): Promise<Split> {
-    const { partition, settling, placing } = this.#context
-    const { since } = placing.firsts
+    const { placing } = this.#context
     const recent = traces.flatMap(trace => {
       const begin = placing.firsts.of(trace.provisional)
       return begin === undefined ? [] : [{ trace, begin }]
     })
-    if (since === 0) return { recent, older: [] }
-    const slice = { partition, traces, settled: '1', from: 0 }
-    const older = await olderTraces(settling.store, slice, since)
+    const older = await this.#older.of(traces)
+    if (older.length === 0) return { recent, older }
     const all = new Set(older)
     return { recent: recent.filter(({ trace }) => !all.has(trace)), older }
   }

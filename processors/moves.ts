@@ -18,7 +18,7 @@ export interface Positions {
 }
 
 /** A trace of which a link is known. */
-export interface LinkedTrace {
+export interface LinkedTrace extends TraceHash {
   readonly organization: string
   readonly trace: string
   /** The conversation of its spans that name none. */
@@ -60,12 +60,12 @@ const HALVES = `toUInt32(${HASH}) AS low, toUInt32(bitShiftRight(${HASH}, 32)) A
 export type TraceName = Pick<LinkedTrace, 'organization' | 'trace'>
 
 const LINKED = `organization, trace_id AS trace, any(provisional_id) AS provisional, argMin(conversation_id, ${RANK}) AS home,
-      argMin(session_id, ${RANK}) AS session, groupUniqArray(conversation_id) AS linked`
+      argMin(session_id, ${RANK}) AS session, groupUniqArray(conversation_id) AS linked, ${HALVES}`
 
 /** Traces of which links were stored by these ranges, and what these links say. @throws when the store is away. */
-export function tracesOfLinks(store: Store, ranges: readonly Positions[]): Promise<(LinkedTrace & TraceHash)[]> {
-  const sql = `SELECT ${LINKED}, ${HALVES} FROM links WHERE ${within(ranges)} GROUP BY organization, trace_id`
-  return store.read<LinkedTrace & TraceHash>(sql, { settings: ROWS })
+export function tracesOfLinks(store: Store, ranges: readonly Positions[]): Promise<LinkedTrace[]> {
+  const sql = `SELECT ${LINKED} FROM links WHERE ${within(ranges)} GROUP BY organization, trace_id`
+  return store.read<LinkedTrace>(sql, { settings: ROWS })
 }
 
 /** What all links say of these traces; of those without any, nothing. @throws when the store is away. */
@@ -171,6 +171,10 @@ export async function hoursOf(store: Store, { traces }: Slice): Promise<Hours | 
   const [row] = await store.read<Hours>(sql, { settings })
   return row && { first: Number(row.first), last: Number(row.last) }
 }
+
+/** Condition on rows of a partition up to a position that stand, or ever stood, under stand-ins. */
+export const movableUpTo = (partition: number, through: number): string =>
+  `origin_partition = ${partition} AND origin_sequence <= ${through} AND ${MOVABLE} AND sign = 1`
 
 /** Traces that have rows up to a position, counting or not: mostly none. @throws when the store is away. */
 export async function olderTraces(store: Store, slice: Slice, through: number): Promise<readonly LinkedTrace[]> {

@@ -44,6 +44,7 @@ class FirstPositions {
   #last: number
   #lastOfOlder: number
   #since: number
+  #turns = 0
 
   /** `since`: what stands up to here was read by others. */
   constructor(since: number) {
@@ -54,12 +55,18 @@ class FirstPositions {
       // What is forgotten now was not met since the last time that something was.
       this.#since = Math.max(this.#since, this.#lastOfOlder)
       this.#lastOfOlder = this.#last
+      this.#turns++
     })
   }
 
   /** Of spans above this position the beginning of each trace is known. */
   get since(): number {
     return this.#since
+  }
+
+  /** How often some were forgotten. */
+  get turns(): number {
+    return this.#turns
   }
 
   of(standIn: string): Begin | undefined {
