@@ -51,7 +51,9 @@ function olderOf(partition: number, firsts: { since: number; turns: number }, ag
   }
   const older = new OlderTraces({ store: { ...store, read } as Store, partition, firsts, log, againMs })
   const among = async (...traces: number[]): Promise<number[]> =>
-    (await older.of(await linkedTo(traces))).map(({ trace }) => Number.parseInt(trace.slice(-4), 16)).toSorted((a, b) => a - b)
+    (await older.of(await linkedTo(traces)))
+      .map(({ trace }) => Number.parseInt(trace.slice(-4), 16))
+      .toSorted((a, b) => a - b)
   return { older, among, asked }
 }
 
