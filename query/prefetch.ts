@@ -18,7 +18,13 @@ const REMEMBERED_MAX = 64 * 1024
  * them from any moments of its request. Who chooses a page, or asks for days and their versions, relies on the order in which he asks.
  */
 const EXCHANGEABLE: ReadonlySet<Question> = new Set<Question>([
-  ...(['conversation_bounds', 'conversation_children', 'conversation_facts', 'conversation_newest'] as const),
+  ...([
+    'captures',
+    'conversation_bounds',
+    'conversation_children',
+    'conversation_facts',
+    'conversation_newest',
+  ] as const),
   ...([
     'conversation_oldest',
     'conversation_spans',

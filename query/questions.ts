@@ -3,6 +3,7 @@
 import type { QueryClass } from '#store/classes.ts'
 
 export const QUESTIONS = {
+  captures: 'lookUp',
   conversation_bounds: 'lookUp',
   conversation_by_sent_id: 'lookUp',
   conversation_children: 'lookUp',

@@ -52,6 +52,18 @@ export const BOUNDS_SQL = `
   )
   HAVING count() > 0`
 
+/**
+ * The same of one conversation. Before it comes to the projection the engine holds the condition against every mark of the organization's
+ * events, where to compare one id costs a third of what it costs to look it up in a set.
+ */
+export const CONVERSATION_BOUNDS = `
+  SELECT min(ts) AS first, max(ts) AS last
+  FROM events
+  WHERE ${OURS} AND conversation_id = {conversation:UUID}
+  GROUP BY conversation_id
+  HAVING sum(sign) > 0
+  ${answeredBy('bounds')}`
+
 /** What a conversation is about stands in its turns: a tool begins after the turn that calls it, and would be its last word else. */
 const SPEAKS = "multiIf(kind = 'agent', 2, kind = 'llm', 1, 0)"
 
@@ -81,11 +93,27 @@ export const FACTS_SQL = `
   PREWHERE ${OF_CONVERSATIONS}
   GROUP BY conversation_id`
 
+const HOUR_S = 3600
+
 /** Where the rows of some conversations stand; null when none of them has an event. There may be more hours than needed. */
 export async function boundsOf(reader: Reader, conversations: readonly string[]): Promise<ConversationBounds | null> {
-  if (conversations.length === 0) return null
+  const [one, ...others] = conversations
+  if (one === undefined) return null
+  if (others.length === 0) return boundsOfOne(reader, one)
   const [found] = await reader.read<ConversationBounds>('conversation_bounds', BOUNDS_SQL, { conversations })
   return found ?? null
+}
+
+async function boundsOfOne(reader: Reader, conversation: string): Promise<ConversationBounds | null> {
+  type Extent = { readonly first: string; readonly last: string }
+  const [found] = await reader.read<Extent>('conversation_bounds', CONVERSATION_BOUNDS, { conversation })
+  if (found === undefined) return null
+  const [first, last] = [found.first, found.last].map(ts => Math.floor(Date.parse(ts) / 1000 / HOUR_S)) as [
+    number,
+    number,
+  ]
+  const hours = Array.from({ length: last - first + 1 }, (_, i) => (first + i) * HOUR_S)
+  return { conversations: [conversation], hours }
 }
 
 /** Figures by conversation id; a conversation without events is absent. */

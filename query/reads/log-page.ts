@@ -7,10 +7,11 @@ import type { Slice } from '../page.ts'
 import { afterCursor, sliceParameters, sliceSql } from '../page.ts'
 import type { Reader } from '../reader.ts'
 import type { Window } from '../window.ts'
+import { CONVERSATION_BOUNDS } from './conversation-facts.ts'
 import { type EventRecord, PLACE, rowsAt } from './events.ts'
 import { createReach } from './log-reach.ts'
 import type { Newest } from './newest.ts'
-import { answeredBy, hoursBetween, OURS, sqlTime } from './sql.ts'
+import { hoursBetween, OURS, sqlTime } from './sql.ts'
 
 /** Windows up to this long are read as they are. */
 const READ_WHOLE_MS = 2 * 3_600_000
@@ -46,15 +47,6 @@ export const pageSql = (
 export const pageRowsSql = (conditions: Conditions, slice: Slice, within: readonly string[] = []): string => `
   ${rowsAt(pageSql(conditions, slice, within, PLACE))}
   ORDER BY ts DESC, toString(event_id)`
-
-/** Where a conversation begins, from the aggregate by conversation; null when it has no events. */
-export const CONVERSATION_BOUNDS = `
-  SELECT min(ts) AS first, max(ts) AS last
-  FROM events
-  WHERE ${OURS} AND conversation_id = {conversation:UUID}
-  GROUP BY conversation_id
-  HAVING sum(sign) > 0
-  ${answeredBy('bounds')}`
 
 /** Which page. */
 export interface AskedPage {

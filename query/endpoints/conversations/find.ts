@@ -4,11 +4,11 @@ import { ParleyError } from '#proto/errors.ts'
 import { guessBounds } from '../../days/bounds.ts'
 import type { Call } from '../../endpoint.ts'
 import type { Reader } from '../../reader.ts'
+import { readSession } from '../../reads/captures.ts'
 import { type OldestEvents, readOldest } from '../../reads/conversation-events.ts'
 import type { ConversationBounds } from '../../reads/conversation-facts.ts'
 import { boundsOf } from '../../reads/conversation-facts.ts'
 import type { SessionState } from '../../reads/sessions.ts'
-import { readSessions } from '../../reads/sessions.ts'
 
 /** A conversation that exists: a capture, events, or both. */
 export interface FoundConversation {
@@ -20,8 +20,7 @@ export interface FoundConversation {
 /** @throws ParleyError QRY_NOT_FOUND when the organization has no such conversation. */
 export async function findConversation(reader: Reader, conversation: string): Promise<FoundConversation> {
   const id = conversation.toLowerCase()
-  const [sessions, bounds] = await Promise.all([readSessions(reader, [id]), boundsOf(reader, [id])])
-  const session = sessions.get(id)
+  const [session, bounds] = await Promise.all([readSession(reader, id), boundsOf(reader, [id])])
   if (session === undefined && bounds === null) {
     throw new ParleyError('QRY_NOT_FOUND', 'no such conversation', { field: 'conversation_id' })
   }
