@@ -9,6 +9,7 @@ import type { Call } from '../endpoint.ts'
 import { readErrors } from '../endpoints/errors/list.ts'
 import { id, insertEvents, insertSessions, NOW_MS, readersOver, storedEvent, storedSession } from '../fixture.ts'
 import type { OpenReader } from '../reader.ts'
+import { createNewest } from '../reads/newest.ts'
 import { FAILURES_MAX, type Failures, failedEventOf, failuresOfBoth } from './failures.ts'
 import { wordsOf } from './ids.ts'
 import { createKeptDays, KEEP_NOTHING } from './kept.ts'
@@ -64,7 +65,8 @@ t.before(async () => {
 async function page(t: Test, request: object) {
   const answer = (by: typeof kept) => {
     const reader = openReader(organization, new AbortController().signal)
-    const call = { reader, kept: by, nowMs: NOW_MS, organization: { id: organization }, log: silentLog } as Call
+    const about = { nowMs: NOW_MS, organization: { id: organization }, log: silentLog }
+    const call = { reader, kept: by, newest: createNewest(), ...about } as Call
     return readErrors(call, { time_range: '1w', page: 1, page_size: 20, ...request } as never)
   }
   const expected = await answer(KEEP_NOTHING)

@@ -15,6 +15,7 @@ import { NOW_MS } from '../fixture.ts'
 import type { OpenReader } from '../reader.ts'
 import { type ChosenConversation, chooseConversations, positionOf } from '../reads/conversation-page.ts'
 import { type Histories, readHistories } from '../reads/histories.ts'
+import { createNewest } from '../reads/newest.ts'
 import { userCondition } from '../reads/users.ts'
 import { windowFrom, windowOf } from '../window.ts'
 import { EVERY, ofUser } from './filter.ts'
@@ -47,7 +48,8 @@ export async function answerOf(
 ): Promise<Answer> {
   const reader = openReader(organization, new AbortController().signal)
   const log = silentLog
-  const call = { reader, kept: by, nowMs: NOW_MS, organization: { id: organization }, log } as Call
+  const about = { nowMs: NOW_MS, organization: { id: organization }, log }
+  const call = { reader, kept: by, newest: createNewest(), ...about } as Call
   const metrics = await readMetrics(call, body as never)
   const underFilters = await Promise.all(
     FILTERS.map(async metadata_filters => {

@@ -94,18 +94,26 @@ t.test('the command center is its four parts', async t => {
 })
 
 t.test('under filters, too, and its parts read the edges of their windows once', async t => {
-  const edges = async (): Promise<number> => {
+  const asked = async (question: string): Promise<number> => {
     const text = await node.metrics.registry.getSingleMetricAsString('parley_query_store_seconds')
-    return Number(/^parley_query_store_seconds_count\{.*question="ragged_said"\} (\d+)/m.exec(text)?.[1] ?? 0)
+    const count = new RegExp(`^parley_query_store_seconds_count\\{.*question="${question}"\\} (\\d+)`, 'm').exec(text)
+    return Number(count?.[1] ?? 0)
   }
+  // The newest day is read each time; rows of others are kept.
+  const endsOnTheNewest = { from: '2026-06-13T10:00:00Z', to: '2026-06-15T10:00:00Z' }
+  const ends = { from: '2026-06-12T10:00:00Z', to: '2026-06-14T13:00:00Z' }
   const plan = { key: 'plan', value: 'pro' }
   for (const metadata_filters of [[plan], [plan, { key: 'region', value: 'eu' }]]) {
-    for (const window of [{}, { time_range: '1d' }, { from: '2026-06-12T10:00:00Z', to: '2026-06-14T13:00:00Z' }]) {
+    for (const window of [{}, { time_range: '1d' }, ends, endsOnTheNewest]) {
       const request = { ...window, metadata_filters }
       const said = JSON.stringify(request)
-      const before = await edges()
+      const before = { ragged: await asked('ragged_said'), values: await asked('ragged_values') }
       const { body } = await post('command-center-summary', request)
-      t.equal(await edges(), before + 1, said)
+      t.equal(await asked('ragged_said'), before.ragged + (window === endsOnTheNewest ? 1 : 0), said)
+      t.equal(await asked('ragged_values'), before.values, said)
+      const rows = await asked('day_rows')
+      await post('command-center-summary', request)
+      t.equal(await asked('day_rows'), rows, said)
       t.strictSame(body.metrics, (await post('dashboard', request)).body, said)
       const stories = await post('user-stories', { ...request, exclude_io: true, page_size: 20 })
       t.strictSame(body.user_stories, stories.body, said)
