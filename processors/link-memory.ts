@@ -7,6 +7,8 @@ import type { NatsConnection } from '@nats-io/transport-node'
 import { BLOCKS_STREAM } from '#proto/streams.ts'
 import type { Log } from '#runtime/log.ts'
 import { Outage } from '#runtime/outage.ts'
+import { insist } from './context.ts'
+import { Stopped } from './cursor.ts'
 import { followFinished, type PlacedRecord } from './finished-ranges.ts'
 import { hasLinks, type LinkAnswers } from './link-answers.ts'
 import { type Home, keyOf } from './loose.ts'
@@ -31,7 +33,6 @@ const RECORDS = 20_000
 const BACK = 1_000
 const PAUSE_MS = 100
 const IDLE_MS = 5_000
-const RETRY_MS = 500
 
 interface LinkMemoryOptions {
   readonly nc: NatsConnection
@@ -47,12 +48,20 @@ interface LinkMemoryOptions {
 export function followLinks({ nc, js, jsm, linked, log, traces = TRACES }: LinkMemoryOptions): LinkMemory {
   const closed = new AbortController()
   const { signal } = closed
-  const homes = new Recent<Home>(Math.ceil(traces / 2))
+  let homes = new Recent<Home>(Math.ceil(traces / 2))
   const outage = new Outage(log, 'learning the links of traces')
   let records: PlacedRecord[] = []
   /** All link records after this are in `records`. */
   let since = Number.POSITIVE_INFINITY
   let revision = 0
+
+  /** Records up to here are not known, nor what they told of homes that were known before. */
+  const beginAt = (position: number): void => {
+    homes = new Recent<Home>(Math.ceil(traces / 2))
+    records = []
+    since = position
+    revision = position
+  }
 
   const learn = async (found: readonly PlacedRecord[]): Promise<void> => {
     for (const { provisional, home, session } of await linked.tracesOf(found)) {
@@ -67,31 +76,24 @@ export function followLinks({ nc, js, jsm, linked, log, traces = TRACES }: LinkM
   }
 
   const follow = async (): Promise<void> => {
-    const { state } = await jsm.streams.info(BLOCKS_STREAM)
-    since = Math.max(0, state.first_seq - 1, state.last_seq - BACK)
-    revision = since
-    const { waiting, changed } = followFinished({ nc, js, signal, log }, since)
+    const { state } = await insist(outage, signal, () => jsm.streams.info(BLOCKS_STREAM))
+    beginAt(Math.max(0, state.first_seq - 1, state.last_seq - BACK))
+    const { waiting, changed } = followFinished({ nc, js, signal, log }, revision)
     while (!signal.aborted) {
       if (waiting.length === 0) await changed(IDLE_MS)
       const found = waiting.slice()
       if (found.length === 0) continue
-      await learn(found)
-      outage.over()
+      const gap = found.findLastIndex(({ position }, i) => position > (found[i - 1]?.position ?? revision) + 1)
+      if (gap >= 0) beginAt((found[gap] as PlacedRecord).position - 1)
+      await insist(outage, signal, () => learn(found.slice(Math.max(0, gap))))
       waiting.splice(0, found.length)
       await sleep(PAUSE_MS, signal)
     }
   }
 
-  void (async () => {
-    while (!signal.aborted) {
-      try {
-        await follow()
-      } catch (error) {
-        if (!signal.aborted) outage.failed(error)
-      }
-      await sleep(RETRY_MS, signal)
-    }
-  })()
+  follow().catch((error: unknown) => {
+    if (!(error instanceof Stopped)) log.error({ err: error }, 'BUG: links of traces are not learned any more')
+  })
 
   return {
     get revision() {
