@@ -131,6 +131,7 @@ const sumsOf = (rows: string, key: string): string => `
 
 /** The same of days, with what failed on them, newest first: of very many the newest. */
 const dayFiguresOf = (rows: string, key: string): string => `
+  SELECT * EXCEPT (of_buckets, failures, newest) FROM (
   SELECT key, toString(sum(version)) AS version, toFloat64(sum(n)) AS events, toFloat64(sum(of_failed)) AS errors,
     toFloat64(sum(timed)) AS timed, toFloat64(sum(us)) AS us,
     sumMapIf([latency_bucket], [toFloat64(n)], n > 0) AS of_buckets, of_buckets.1 AS buckets, of_buckets.2 AS counts,
@@ -148,7 +149,7 @@ const dayFiguresOf = (rows: string, key: string): string => `
     GROUP BY key, latency_bucket, at, event, conversation
     ${BY_ROWS}
   )
-  GROUP BY key`
+  GROUP BY key)`
 
 /**
  * Calls by tool. The instant is a key of the groups, so that the last one is never that of a reversed row. What is of no tool is one group,
@@ -245,6 +246,7 @@ export const DAY_TOOLS_SQL = daySql(toolsOf)
  * is 0 where they were taken back. `said`: what they say of some keys is told, too.
  */
 export const dayRowsSql = (said?: string): string => `
+  SELECT * EXCEPT (found) FROM (
   SELECT key, of_kind AS kind, tool AS name, toString(sum(version)) AS version,
     groupArrayIf((conversation_id, at, n, us, latency_bucket, failure${said === undefined ? '' : ', value'}), n > 0) AS found,
     ${base64('arrayMap(one -> one.1, found)')} AS ids, arrayMap(one -> one.2, found) AS instants,
@@ -260,7 +262,7 @@ export const dayRowsSql = (said?: string): string => `
     GROUP BY key, called, of_kind, tool, conversation_id, at, us, latency_bucket, failure${said === undefined ? '' : ', value'}
     ${BY_ROWS}
   )
-  GROUP BY key, of_kind, tool`
+  GROUP BY key, of_kind, tool)`
 
 /** The same of what a window holds of its first and its last day. */
 export const RAGGED_TOOLS_SQL = toolsOf(`${RAGGED_DAYS} AND ${OF_TOOLS}`, DAY)
