@@ -18,47 +18,42 @@ const APART_HOURS = 1
 const LASTS_MAX_HOURS = 31 * 24
 const HOUR_MS = 3_600_000
 
-/** An event of a trace. */
-interface TraceRecord extends TextSource {
-  readonly parent_id: string
-  readonly kind: EventRecord['kind']
-  readonly generates: 0 | 1
+/** What is asked of an event of a trace. */
+type TraceRow = TextSource &
+  Pick<EventRecord, 'parent_id' | 'span_id' | 'kind' | 'name' | 'model' | 'failed' | 'output_tokens'>
+
+/** An event of a trace, and whether it is a model call that said something. */
+interface TraceRecord extends TextSource, Pick<EventRecord, 'parent_id' | 'span_id' | 'kind'> {
+  readonly generates: boolean
 }
 
-/** In the order of TRACES_SQL. */
-interface PlacedRecord extends TraceRecord, Pick<EventRecord, 'ts' | 'span_id'> {}
+/**
+ * Embeddings and rerankings are stored as model calls; what is looked up or sorted was not said by anyone. With `u` a letter is the same in
+ * another case where the store says so in searches: K, k, and the sign of kelvins.
+ */
+const SAYS_NOTHING = /embed|rerank/iu
 
-// Embeddings and rerankings are stored as model calls; what is looked up or sorted was not said by anyone.
-const SAYS_NOTHING = 'embed|rerank'
-const GENERATES = `kind = 'llm' AND (output_bytes > 0 OR output_tokens > 0 OR failed = 1)
-      AND NOT match(concat(toString(model), ' ', toString(name)), '(?i)${SAYS_NOTHING}')`
-
-/** With `u` a letter is the same in another case where the store says so: K, k, and the sign of kelvins. */
-const SAYS_NOTHING_HERE = new RegExp(SAYS_NOTHING, 'iu')
-
-/** An event as TRACES_SQL tells it. */
-function traceRecord(event: EventRecord): PlacedRecord {
+function traceRecord(event: TraceRow): TraceRecord {
   const { kind, model, name, output_bytes, output_tokens, failed } = event
   const says = output_bytes > 0 || output_tokens !== '0' || failed === 1
-  const generates = kind === 'llm' && says && !SAYS_NOTHING_HERE.test(`${model} ${name}`)
-  return { ...event, generates: generates ? 1 : 0 }
+  return { ...event, generates: kind === 'llm' && says && !SAYS_NOTHING.test(`${model} ${name}`) }
 }
 
-function isLater(a: PlacedRecord, b: PlacedRecord): number {
+function isLater(a: TraceRecord, b: TraceRecord): number {
   if (a.ts !== b.ts) return a.ts < b.ts ? -1 : 1
   if (a.span_id !== b.span_id) return BigInt(a.span_id) < BigInt(b.span_id) ? -1 : 1
   return a.event_id < b.event_id ? -1 : 1
 }
 
+// Told and put in order here: the store plans an expression for longer than it takes to look at some hundred events.
 const TRACES_SQL = `
   SELECT
-    event_id, parent_id, conversation_id, trace_id, ts, kind, present, ${GENERATES} AS generates,
+    event_id, parent_id, conversation_id, trace_id, span_id, ts, kind, name, model, failed, output_tokens, present,
     if(kind = 'llm', events.input_preview, '') AS input_preview, if(kind = 'llm', events.output_preview, '') AS output_preview,
     input_bytes, output_bytes
   FROM events FINAL
   PREWHERE ${OF_CONVERSATIONS}
   WHERE trace_id IN {traces:Array(UUID)}
-  ORDER BY ts, span_id, toString(event_id)
   LIMIT {limit:UInt32}`
 
 /**
@@ -78,26 +73,26 @@ export function lendersAmong(all: readonly EventRecord[], events: readonly Event
   const [ours, within] = [new Set(conversations), new Set(hours)]
   const traces = new Set(silent.map(turn => turn.trace_id))
   const rows = all.filter(row => ours.has(row.conversation_id) && traces.has(row.trace_id) && within.has(hourOf(row)))
-  return lendersIn(rows.map(traceRecord).sort(isLater), silent)
+  return lendersIn(rows, silent)
 }
 
-function lendersIn(rows: readonly TraceRecord[], silent: readonly EventRecord[]): Map<string, Lenders> {
-  const conversations = Map.groupBy(rows, row => row.conversation_id)
+function lendersIn(rows: readonly TraceRow[], silent: readonly EventRecord[]): Map<string, Lenders> {
+  const conversations = Map.groupBy(rows.map(traceRecord).sort(isLater), row => row.conversation_id)
   const ends = new Map([...conversations].flatMap(([id, its]) => endsOf(its).map(([event, end]) => [id + event, end])))
   return new Map(
     silent.map(event => [event.event_id, lendersOf(event, ends.get(event.conversation_id + event.event_id))]),
   )
 }
 
-/** The events of the turns' traces, in order of time within each; none of a trace that is too large, or beyond what one page may read. */
-async function readTraces(reader: Reader, turns: readonly EventRecord[]): Promise<readonly TraceRecord[]> {
+/** The events of the turns' traces; none of a trace that is too large, or beyond what one page may read. */
+async function readTraces(reader: Reader, turns: readonly EventRecord[]): Promise<readonly TraceRow[]> {
   const bounds = placesOf(turns)
   const limit = TRACES_MAX_EVENTS + 1
-  const found: TraceRecord[] = []
+  const found: TraceRow[] = []
   const waiting = [[...new Set(turns.map(turn => turn.trace_id))]]
   for (let reads = 0; waiting.length > 0 && reads < READS_MAX; reads++) {
     const some = waiting.shift() as string[]
-    const rows = await reader.read<TraceRecord>('turn_texts', TRACES_SQL, { ...bounds, traces: some, limit })
+    const rows = await reader.read<TraceRow>('turn_texts', TRACES_SQL, { ...bounds, traces: some, limit })
     if (rows.length < limit) for (const row of rows) found.push(row)
     else if (some.length > 1) {
       const half = Math.ceil(some.length / 2)
@@ -158,7 +153,7 @@ function endsOf(rows: readonly TraceRecord[]): [string, Ends][] {
 }
 
 function spoken(row: TraceRecord): Ends {
-  if (row.generates === 0) return {}
+  if (!row.generates) return {}
   return { ...(hasWords(row, 'input') ? { input: row } : {}), ...(hasWords(row, 'output') ? { output: row } : {}) }
 }
 
