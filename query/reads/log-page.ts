@@ -112,13 +112,13 @@ export async function readLogPage(reader: Reader, options: AskedPage): Promise<E
   }
 }
 
-/** Remembers how dense the newest events are, where the page begins with them. */
+/** Remembers where a page of the newest events lies. Only the first one tells how long events take to be stored. */
 function seeNewest(found: readonly EventRecord[], { newest, nowMs, slice, window }: AskedPage): void {
   const [first, last] = [found[0], found.at(-1)]
-  if (first === undefined || last === undefined) return
-  if (slice.offset > 0 || slice.after !== undefined || window.toMs < nowMs) return
+  if (first === undefined || last === undefined || slice.after !== undefined || window.toMs < nowMs) return
+  if (slice.offset > 0 && newest?.seen(nowMs) !== undefined) return
   const [newestMs, oldestMs] = [Date.parse(first.ts), Date.parse(last.ts)]
-  newest?.see({ atMs: nowMs, newestMs, oldestMs, events: found.length })
+  newest?.see({ atMs: nowMs, newestMs, oldestMs, events: found.length, before: slice.offset })
 }
 
 const lookEach = (each: number = LOOK_EACH.least): number =>

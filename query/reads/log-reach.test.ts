@@ -121,6 +121,15 @@ t.test('where they have stopped the page is found again, by one more look at mos
   t.ok(lowerOf(0) >= sqlMillis(lastMs - MINUTE_MS), lowerOf(0))
 })
 
+t.test('whoever begins with a later page finds it again, too', async t => {
+  nowMs += 20 * MINUTE_MS
+  const later: Slice = { offset: 300, limit: 51 }
+  await compare('the first to ask', later)
+  await compare('the next page', { ...later, offset: 350 })
+  t.strictSame(questions(), ['log_page'])
+  t.ok(lowerOf(0) >= sqlMillis(Date.parse(`${standing[400]?.ts.replace(' ', 'T') ?? ''}Z`) - MINUTE_MS), lowerOf(0))
+})
+
 t.test('after random arrivals every page holds what it would if everything was read', async () => {
   for (let round = 0; round < 25; round++) {
     nowMs += random.below(3) === 0 ? random.below(40) * MINUTE_MS : random.below(20_000)

@@ -157,9 +157,11 @@ function denseSince(
   { holds, events, nowMs, readAtMs }: { holds: number; events: number; nowMs: number; readAtMs: number },
 ): number {
   const behindMs = seen.atMs - seen.newestMs
-  const goesOn = behindMs >= 0 && behindMs < PAUSED_MS
+  const goesOn = seen.before === 0 && behindMs >= 0 && behindMs < PAUSED_MS
   const endMs = goesOn ? Math.max(nowMs - PIECES.spare * behindMs, seen.newestMs) : seen.newestMs
   const eachMs = Math.max((seen.newestMs - seen.oldestMs) / seen.events, 0.001)
-  const all = holds + Math.max(endMs - readAtMs, 0) / eachMs
-  return all > PIECES.least ? Math.floor(endMs - PIECES.spare * events * eachMs) : 0
+  if (holds + Math.max(endMs - readAtMs, 0) / eachMs <= PIECES.least) return 0
+  if (goesOn) return Math.floor(endMs - PIECES.spare * events * eachMs)
+  const missing = Math.max(events - seen.before - seen.events, 0)
+  return Math.floor(seen.oldestMs - PIECES.spare * missing * eachMs)
 }

@@ -20,12 +20,13 @@ export interface Sums {
   readonly buckets: readonly Bucket[]
 }
 
-/** How dense the newest events were, when somebody looked. */
+/** A page of the newest events, when somebody looked: from which instant to which, and how many came before it. */
 export interface Seen {
   readonly atMs: number
   readonly newestMs: number
   readonly oldestMs: number
   readonly events: number
+  readonly before: number
 }
 
 /** What is remembered of one organization. */
@@ -33,7 +34,7 @@ export interface Newest {
   /** The sums that were read lately; undefined when none were. */
   sums(nowMs: number): Sums | undefined
   keep(sums: Sums): void
-  /** The first page that was read lately. */
+  /** A page that was read lately: the first one, if somebody looked at that. */
   seen(nowMs: number): Seen | undefined
   see(seen: Seen): void
 }
