@@ -5,6 +5,7 @@ import { buildProjections } from '#store/projections.ts'
 import { TABLES } from '#store/verify/projections.ts'
 import { ORGANIZATION_HEADER } from '#store/wall/tables.ts'
 import { walledDatabase } from '#test/rig.ts'
+import { arrivedSql } from './days/arrived-sql.ts'
 import { DAY_CAPTURES_SQL, DAY_FIGURES_SQL, VERSIONS_SQL } from './days/sql.ts'
 import { EXTENT_SQL } from './endpoints/organization/summary.ts'
 import { wholeDaysSql } from './endpoints/raw-logs/count.ts'
@@ -62,6 +63,7 @@ const parameters = {
   agents: ['n1'],
   failed: 0,
   values_0: ['turn'],
+  said_keys: ['plan', 'team'],
 }
 const PLAIN = { recount: false, ends: false }
 const PAGE = { offset: 0, limit: 21 }
@@ -195,7 +197,10 @@ t.test('a trace is looked for in the granules that may hold it', async t => {
 })
 
 t.test('what arrived since an instant is looked for in the granules that may hold it', async t => {
-  for (const { open } of [DAY_FIGURES_SQL, DAY_CAPTURES_SQL]) t.match(await plan(open), /Name: received_range/)
+  const arrived = [arrivedSql({ prices: false, keys: 0 }), arrivedSql({ prices: true, keys: 2 })]
+  for (const sql of [DAY_FIGURES_SQL.open, DAY_CAPTURES_SQL.open, ...arrived]) {
+    t.match(await plan(sql), /Name: received_range/)
+  }
 })
 
 t.test('what lies between two instants is read from the granules of their hours', async t => {
