@@ -6,6 +6,7 @@ import type { Window } from '../window.ts'
 import { type Activity, dayNumber, type LastDay, noActivity, readLastDay, timeOf, walkBack } from './activity.ts'
 import { type KeptBounds, keptBoundsOf } from './bounds.ts'
 import type { KeptFilter, Meets } from './filter.ts'
+import { firstOf } from './first.ts'
 import type { KeptDays } from './kept.ts'
 import { asOfNow, type Kind, type OrganizationDays, type Refresh } from './organization.ts'
 
@@ -82,9 +83,8 @@ function choose(
     if (reached.length >= wanted) break
   }
   const { days, nanos } = activity
-  return reached
-    .sort(isAhead(memory, activity, sort))
-    .slice(slice.offset, wanted)
+  return firstOf(reached, wanted, isAhead(memory, activity, sort))
+    .slice(slice.offset)
     .map(conversation => ({
       conversation_id: memory.ids.textOf(conversation),
       last_at: timeOf({ day: days[conversation] as number, nanos: nanos[conversation] as number }),
