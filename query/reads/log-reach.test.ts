@@ -121,6 +121,25 @@ t.test('where they have stopped the page is found again, by one more look at mos
   t.ok(lowerOf(0) >= sqlMillis(lastMs - MINUTE_MS), lowerOf(0))
 })
 
+t.test('where they have stopped within the last 15 minutes that are summed up, too', async t => {
+  const bucketMs = 15 * MINUTE_MS
+  const begunMs = Math.ceil(nowMs / bucketMs) * bucketMs + bucketMs
+  nowMs = begunMs + 6 * MINUTE_MS
+  await store(20_000, begunMs, begunMs + 3 * MINUTE_MS)
+  await compare('the first to ask', FIRST)
+  await compare('again', FIRST)
+  t.strictSame(questions(), ['log_page'])
+  t.ok(lowerOf(0) >= sqlMillis(begunMs + 3 * MINUTE_MS - 10_000), lowerOf(0))
+  await compare('another page', { offset: 200, limit: 51 })
+  t.strictSame(questions(), ['log_page'])
+  nowMs += MINUTE_MS
+  await store(3_000, nowMs - MINUTE_MS, nowMs)
+  await compare('they have begun again', FIRST)
+  await compare('and again', FIRST)
+  t.strictSame(questions(), ['log_page'])
+  t.ok(lowerOf(0) >= sqlMillis(nowMs - 10_000), lowerOf(0))
+})
+
 t.test('whoever begins with a later page finds it again, too', async t => {
   nowMs += 20 * MINUTE_MS
   const later: Slice = { offset: 300, limit: 51 }

@@ -97,7 +97,9 @@ export function createReach(reader: Reader, { window, slice, nowMs, newest }: Re
       if ('left' in found) return undefined
       const seen = untilMs < nowMs ? undefined : newest?.seen(nowMs)
       if (seen === undefined) return inside(found.lowerMs)
-      return inside(Math.max(found.lowerMs, denseSince(seen, { ...found, events, nowMs, readAtMs: sums.readAtMs })))
+      const denseMs = denseSince(seen, { ...found, events, nowMs, readAtMs: sums.readAtMs })
+      // Where none came any more the events of an open bucket are not those that came evenly until now: the page tells where they end.
+      return inside(denseMs > 0 && hasPaused(seen) ? denseMs : Math.max(found.lowerMs, denseMs))
     },
     async ask(events, looks) {
       read ??= readSums()
@@ -147,6 +149,9 @@ function beginOf({ atMs, events }: Bucket, wanted: Wanted): number {
   const pieceMs = (PIECES.spare * left * filledMs) / events + (isOpen ? STORED_MS : 0)
   return Math.max(Math.floor(endMs - pieceMs * PIECES.wider ** looks), atMs)
 }
+
+/** Whether events had stopped coming when a page of the newest ones was read. */
+const hasPaused = ({ atMs, newestMs, before }: Seen): boolean => before === 0 && atMs - newestMs >= PAUSED_MS
 
 /**
  * Where the newest events begin if they go on as dense as they were seen; 0 unless there should be many more, by sums that were read some
