@@ -149,13 +149,13 @@ const STEPS = { move: 'INSERT INTO events', captures: 'INSERT INTO sessions' }
 type Step = keyof typeof STEPS
 
 /** The store, with `spoil` called instead of each statement of a move. */
-function spoiled(store: Store, spoil: (send: () => Promise<void>, step: Step) => Promise<void>): Store {
+function spoiled(store: Store, spoil: (send: () => Promise<void>, step: Step, sql: string) => Promise<void>): Store {
   return {
     ...store,
     command: (sql, options) => {
       const step = (Object.keys(STEPS) as Step[]).find(one => sql.trimStart().startsWith(STEPS[one]))
       const send = (): Promise<void> => store.command(sql, options)
-      return step ? spoil(send, step) : send()
+      return step ? spoil(send, step, sql) : send()
     },
   }
 }
@@ -217,7 +217,9 @@ t.test('an owner that vanishes at any step leaves what the next one completes', 
       const { promise: there, resolve: reached } = Promise.withResolvers<void>()
       // From this step on the store never answers.
       const sent: Step[] = []
-      const silent = spoiled(bench.db.store, async (send, at) => {
+      const silent = spoiled(bench.db.store, async (send, at, sql) => {
+        // A trace of before may be looked at once more: its owner may have stopped before it said how far it had looked.
+        if (!sql.includes(standIn)) return send()
         sent.push(at)
         if (at !== step) return send()
         if (arrives) await send()
