@@ -12,6 +12,7 @@ import { bundleDependencies } from './bundle.ts'
 import { cpuSecondsOf } from './cpu.ts'
 import { sharedClickHouse } from './engines.ts'
 import { GROUPS } from './groups.ts'
+import { judged } from './judged.ts'
 import { LONGEST } from './longest.ts'
 import { temporaryFolder } from './memory-disk.ts'
 
@@ -145,7 +146,7 @@ async function run(group: readonly string[]): Promise<Outcome[]> {
   if (code !== 0) chunks.push(`\n# the process ended with ${signal ?? code}\n`)
   const output = chunks.join('')
   const seconds = (performance.now() - startedAt) / 1_000
-  const whole = { file, failed: code !== 0, ...countsOf(output), seconds, cpu: cpuSecondsOf(cpuFile), output }
+  const whole = { file, ...judged(code, output), seconds, cpu: cpuSecondsOf(cpuFile), output }
   const outcomes = group.length === 1 ? [whole] : outcomesOf(group, whole)
   for (const one of outcomes) await writeFile(join(results, `${one.file}.tap`), one.output)
   return outcomes
@@ -177,12 +178,6 @@ function outcomesOf(group: readonly string[], whole: Outcome): Outcome[] {
   const last = outcomes.at(-1) as Outcome
   if (!whole.failed || outcomes.some(({ failed }) => failed)) return outcomes
   return [...outcomes.slice(0, -1), { ...last, failed: true, output: whole.output }]
-}
-
-/** What tap says at the end of a file; one that did not come that far has failed in one point at least. */
-function countsOf(output: string): { total: number; passed: number } {
-  const [, total, passed] = /^# \{ total: (\d+), pass: (\d+)/m.exec(output) ?? []
-  return total === undefined ? { total: 1, passed: 0 } : { total: Number(total), passed: Number(passed ?? 0) }
 }
 
 /** What a file said where it failed. */
