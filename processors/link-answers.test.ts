@@ -108,6 +108,8 @@ t.test('an answer that comes late does not take the place of a newer one', async
   }
   const { store } = heard({ whole })
   const answers = createLinkAnswers(store, log)
+  // Another link from before, so that all links of the trace are asked for whether or not it is known yet which traces have any.
+  await linked(20, 21, 'of a later child', 2)
   const first = await linked(21, 21, 'of a child', 1)
   const slow = homesIn(answers, first)
   const second = await linked(22, 21, 'of the root')
@@ -180,10 +182,10 @@ t.test('whatever is stored and asked, in whatever portions, answers are those of
   for (let i = 0; i < 80; i++) {
     const portion: number[] = []
     for (let n = random(3); n >= 0; n--) {
-      // Each depth once a trace, so that the least link is one.
-      const [trace, depth, session] = [2_000 + random(12), i, `session ${i} ${n}`]
+      // Each depth of a better link once, so that the least link is one.
+      const [trace, nth, session] = [2_000 + random(12), 3 * i + n, `session ${i} ${n}`]
       const better = random(2) === 0 || !best.has(trace)
-      const rank = better ? 200 - depth : 201 + (i % 50)
+      const rank = better ? 240 - nth : 241 + (i % 10)
       if (rank < (best.get(trace)?.depth ?? Number.POSITIVE_INFINITY)) best.set(trace, { depth: rank, session })
       records.push(await linked(next(), trace, session, rank))
       portion.push(trace)
