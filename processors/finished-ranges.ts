@@ -13,6 +13,9 @@ export interface PlacedRecord {
   readonly record: BlockRecord
 }
 
+/** Whether a record tells of links. */
+export const hasLinks = ({ record }: PlacedRecord): boolean => (record.rows.links ?? 0) > 0
+
 /** Records that wait. */
 export interface FinishedRanges {
   /** In order; whoever has dealt with the first ones takes them away. */

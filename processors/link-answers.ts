@@ -2,7 +2,7 @@
 // of links have the same question about each record, so it is asked once. No answer is older than the record that it is about.
 import type { Log } from '#runtime/log.ts'
 import type { Store } from '#store/client.ts'
-import type { PlacedRecord } from './finished-ranges.ts'
+import { hasLinks, type PlacedRecord } from './finished-ranges.ts'
 import { LinkedBefore } from './linked-before.ts'
 import { type AwayRows, type LinkedTrace, linkedTraces, positionsOf, tracesAway, tracesOfLinks } from './moves.ts'
 
@@ -34,9 +34,6 @@ interface Question {
 const KEPT_MS = 10_000
 /** Traces of all answers that are kept: some 20 MiB. */
 const KEPT_TRACES = 40_000
-
-/** Whether a record tells of links. */
-export const hasLinks = ({ record }: PlacedRecord): boolean => (record.rows.links ?? 0) > 0
 
 /** Answers of one store. */
 export function createLinkAnswers(store: Store, log: Log, bounds: Bounds = {}): LinkAnswers {

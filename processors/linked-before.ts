@@ -2,7 +2,7 @@
 // once and then told of every link whose record comes; what it cannot be sure of, it takes for linked before.
 import type { Log } from '#runtime/log.ts'
 import type { Store } from '#store/client.ts'
-import type { PlacedRecord } from './finished-ranges.ts'
+import { hasLinks, type PlacedRecord } from './finished-ranges.ts'
 import { addTraces, filterFor } from './load-traces.ts'
 import type { TraceFilter, TraceHash } from './trace-filter.ts'
 
@@ -34,9 +34,9 @@ export class LinkedBefore {
 
   /** Somebody has these records. */
   hear(records: readonly PlacedRecord[]): void {
-    for (const { position, record } of records) {
-      this.#heard = Math.max(this.#heard, position)
-      if ((record.rows.links ?? 0) === 0) this.#knows(position)
+    for (const one of records) {
+      this.#heard = Math.max(this.#heard, one.position)
+      if (!hasLinks(one)) this.#knows(one.position)
     }
     this.#advance()
   }
