@@ -86,11 +86,14 @@ export async function readEvents(reader: Reader, keys: readonly EventKey[]): Pro
   return eventsAmong(rows, keys)
 }
 
+/** An event where it stands, as one text. */
+export const identityOf = ({ event_id, conversation_id, ts }: EventKey): string =>
+  `${event_id} ${conversation_id} ${ts}`
+
 /** Those of some keys among rows that were read, in the order of the keys. */
 export function eventsAmong(rows: readonly EventRecord[], keys: readonly EventKey[]): EventRecord[] {
-  const identity = (key: EventKey): string => `${key.event_id} ${key.conversation_id} ${key.ts}`
-  const found = new Map(rows.map(row => [identity(row), row]))
-  return keys.flatMap(key => found.get(identity(key)) ?? [])
+  const found = new Map(rows.map(row => [identityOf(row), row]))
+  return keys.flatMap(key => found.get(identityOf(key)) ?? [])
 }
 
 /** Where an event stands, or stood. */

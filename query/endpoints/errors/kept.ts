@@ -8,7 +8,7 @@ import { eventConditions, type KeyFilter, onlyMetadataOf } from '../../filters.t
 import { sliceOf } from '../../page.ts'
 import type { Reader } from '../../reader.ts'
 import { readConversationRows } from '../../reads/conversation-rows.ts'
-import { type EventKey, type EventRecord, eventsAmong, readEvents } from '../../reads/events.ts'
+import { type EventKey, type EventRecord, eventsAmong, identityOf, readEvents } from '../../reads/events.ts'
 import { lendersAmong } from '../../reads/lenders.ts'
 import type { SessionUser } from '../../reads/sessions.ts'
 import { WHOLE_MAX_EVENTS } from '../../reads/whole-conversations.ts'
@@ -57,13 +57,12 @@ async function readRecords(
   return { records: eventsAmong(all, needed), all }
 }
 
-const placeOf = ({ event_id, conversation_id, ts }: EventKey): string => `${event_id} ${conversation_id} ${ts}`
-
 /** Whether a row of one of some failures meets all filters, itself or by captures of its conversation. */
 function passes(failures: readonly FailedEvent[], filters: readonly KeyFilter[]): (record: EventRecord) => boolean {
-  const captured = new Map(failures.map(failure => [placeOf(failure), failure.captured]))
+  const captured = new Map(failures.map(failure => [identityOf(failure), failure.captured]))
   return record =>
-    captured.get(placeOf(record))?.every((met, i) => met || saysOne(record.metadata, filters[i] as KeyFilter)) ?? true
+    captured.get(identityOf(record))?.every((met, i) => met || saysOne(record.metadata, filters[i] as KeyFilter)) ??
+    true
 }
 
 /** What `saysOneOf` asks the store. */
