@@ -28,7 +28,8 @@ import type { Endpoint } from './endpoint.ts'
 import { createRunner } from './endpoint.ts'
 import { remembering } from './fixture-remembered.ts'
 import { createPrefetch } from './prefetch.ts'
-import { createReaders, type OpenReader } from './reader.ts'
+import type { Question } from './questions.ts'
+import { createReaders, type OpenReader, type Parameters, type Reader } from './reader.ts'
 import { routes } from './routes.ts'
 import { startServer } from './server.ts'
 import { createSignIn } from './sign-in/service.ts'
@@ -246,6 +247,15 @@ export const readersOver = (store: Store, { maxSeconds = 600, metrics = createMe
     },
     ...{ metrics, log: silentLog },
   })
+
+/** The same reader, of which `hear` is told each question before it is asked. */
+export const heard = (reader: Reader, hear: (question: Question, parameters?: Parameters) => void): Reader => ({
+  ...reader,
+  read: (question, sql, parameters, ...rest) => {
+    hear(question, parameters)
+    return reader.read(question, sql, parameters, ...rest)
+  },
+})
 
 /** Starts NATS, a database and a node whose clock stands at NOW_MS; every answer is compared with its schema. */
 export async function startNode(t: Teardown, options: NodeOptions = {}): Promise<TestNode> {

@@ -12,6 +12,7 @@ import { readMetrics } from '../endpoints/dashboard/metrics.ts'
 import { askedTools } from '../endpoints/tools/filters.ts'
 import { readToolStats } from '../endpoints/tools/stats.ts'
 import {
+  heard,
   id,
   insertEvents,
   insertMove,
@@ -31,16 +32,7 @@ import { createKeptDays, KEEP_NOTHING, type KeptDays } from './kept.ts'
 const { store, reader } = remembering(await walledDatabase(t))
 const asked: string[] = []
 const open = readersOver(reader)
-const openReader: OpenReader = (organization, signal) => {
-  const inner = open(organization, signal)
-  return {
-    ...inner,
-    read: (question, ...rest) => {
-      asked.push(question)
-      return inner.read(question, ...rest)
-    },
-  }
-}
+const openReader: OpenReader = (...of) => heard(open(...of), question => asked.push(question))
 const keeping = (maxMb: number): KeptDays =>
   createKeptDays({ maxMb, waitMs: 600_000, openReader, metrics: createMetrics('kept'), log: silentLog })
 const kept = keeping(64)

@@ -7,7 +7,7 @@ import { createMetrics } from '#runtime/metrics.ts'
 import { silentLog, walledDatabase } from '#test/rig.ts'
 import type { Call } from '../endpoint.ts'
 import { readErrors } from '../endpoints/errors/list.ts'
-import { id, insertEvents, insertSessions, NOW_MS, readersOver, storedEvent, storedSession } from '../fixture.ts'
+import { heard, id, insertEvents, insertSessions, NOW_MS, readersOver, storedEvent, storedSession } from '../fixture.ts'
 import type { OpenReader } from '../reader.ts'
 import { createNewest } from '../reads/newest.ts'
 import { FAILURES_MAX, type Failures, failedEventOf, failuresOfBoth } from './failures.ts'
@@ -17,16 +17,7 @@ import { createKeptDays, KEEP_NOTHING } from './kept.ts'
 const { store, reader } = await walledDatabase(t)
 const open = readersOver(reader)
 const asked: string[] = []
-const openReader: OpenReader = (organization, signal) => {
-  const inner = open(organization, signal)
-  return {
-    ...inner,
-    read: (question, ...rest) => {
-      asked.push(question)
-      return inner.read(question, ...rest)
-    },
-  }
-}
+const openReader: OpenReader = (...of) => heard(open(...of), question => asked.push(question))
 const kept = createKeptDays({
   ...{ maxMb: 64, waitMs: 600_000, openReader, metrics: createMetrics('kept'), log: silentLog },
   // Long after the events: no day is open.

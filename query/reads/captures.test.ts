@@ -3,8 +3,7 @@ import t from 'tap'
 import type { SessionRow } from '#proto/rows.ts'
 import { createRandom } from '#proto/scan/fuzz/random.ts'
 import { walledDatabase } from '#test/rig.ts'
-import { id, insertSessions, readersOver, storedSession } from '../fixture.ts'
-import type { Reader } from '../reader.ts'
+import { heard, id, insertSessions, readersOver, storedSession } from '../fixture.ts'
 import { readSession } from './captures.ts'
 import { readSessions } from './sessions.ts'
 
@@ -13,13 +12,7 @@ const CONVERSATIONS = 40
 const db = await walledDatabase(t)
 const all = readersOver(db.reader)(organization, new AbortController().signal)
 let asked: string[] = []
-const reader: Reader = {
-  ...all,
-  read: (question, ...rest) => {
-    asked.push(question)
-    return all.read(question, ...rest)
-  },
-}
+const reader = heard(all, question => asked.push(question))
 const random = createRandom(31)
 const VALUES = ['', '', 'a', 'B', 'ü', '\u{1f600}', '0']
 const KEYS = ['plan', 'ü', '\u{10000}', '\u{ffff}', '7', '10', 'a b', '__proto__', '']

@@ -7,9 +7,8 @@ import { eventsEachFailure } from '../days/failing.ts'
 import { readKeptFigures } from '../days/figures.ts'
 import { createKeptDays } from '../days/kept.ts'
 import { type Conditions, NOTHING } from '../filters.ts'
-import { id, insertEvents, insertMove, NOW_MS, readersOver, type StoredEvent, storedEvent } from '../fixture.ts'
+import { heard, id, insertEvents, insertMove, NOW_MS, readersOver, type StoredEvent, storedEvent } from '../fixture.ts'
 import type { Slice } from '../page.ts'
-import type { Reader } from '../reader.ts'
 import { type Window, windowBetween, windowFrom } from '../window.ts'
 import { readLogPage } from './log-page.ts'
 
@@ -18,13 +17,7 @@ const db = await walledDatabase(t, { aggregated: true })
 const asked: string[] = []
 const open = readersOver(db.reader)
 const all = open(organization, new AbortController().signal)
-const reader: Reader = {
-  ...all,
-  read: (question, ...rest) => {
-    asked.push(question)
-    return all.read(question, ...rest)
-  },
-}
+const reader = heard(all, question => asked.push(question))
 
 const DAY_MS = 86_400_000
 const random = createRandom(11)

@@ -5,9 +5,8 @@ import { createRandom } from '#proto/scan/fuzz/random.ts'
 import { sqlMillis } from '#proto/time.ts'
 import { walledDatabase } from '#test/rig.ts'
 import { NOTHING } from '../filters.ts'
-import { id, insertEvents, insertMove, readersOver, type StoredEvent, storedEvent } from '../fixture.ts'
+import { heard, id, insertEvents, insertMove, readersOver, type StoredEvent, storedEvent } from '../fixture.ts'
 import type { Slice } from '../page.ts'
-import type { Parameters, Reader } from '../reader.ts'
 import { type Window, windowBetween, windowFrom } from '../window.ts'
 import { readLogPage } from './log-page.ts'
 import { createNewest } from './newest.ts'
@@ -16,13 +15,7 @@ const organization = id(1)
 const db = await walledDatabase(t, { aggregated: true })
 const all = readersOver(db.reader)(organization, new AbortController().signal)
 let asked: { question: string; lower: string }[] = []
-const reader: Reader = {
-  ...all,
-  read: (question, sql, parameters?: Parameters, ...rest) => {
-    asked.push({ question, lower: String(parameters?.lower) })
-    return all.read(question, sql, parameters, ...rest)
-  },
-}
+const reader = heard(all, (question, parameters) => asked.push({ question, lower: String(parameters?.lower) }))
 const questions = (): string[] => asked.map(({ question }) => question)
 /** Since when the nth read looked. */
 const lowerOf = (n: number): string => asked[n]?.lower ?? ''
