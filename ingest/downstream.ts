@@ -23,93 +23,115 @@ export interface StreamHandle extends ResponseHandle {
   close(): unknown
 }
 
-/** The request of an exchange. Headers are read now: the request object dies with this call. */
-export function downstreamOf(exchange: Exchange, res: StreamHandle, req: RequestHandle): Downstream {
-  const headers: [string, string][] = []
-  req.forEach((name, value) => headers.push([name, value]))
-  // Undefined, whatever its type says, when the path has no query.
-  const query = req.getQuery() || ''
-  const aborted: (() => void)[] = []
-  let ended = false
-  let paused = false
-  let status = 0
-  exchange.onEnd = () => {
-    if (!ended) for (const listener of aborted) listener()
+/** The request of an exchange. Precondition: made while the call runs that brought the request object, which dies with it. */
+export class ForwardedRequest implements Downstream {
+  readonly method: string
+  readonly target: string
+  readonly headers: readonly (readonly [string, string])[]
+  readonly remoteAddress: string
+  readonly #exchange: Exchange
+  readonly #res: StreamHandle
+  readonly #aborted: (() => void)[] = []
+  #ended = false
+  #paused = false
+  #status = 0
+
+  constructor(exchange: Exchange, res: StreamHandle, req: RequestHandle) {
+    this.#exchange = exchange
+    this.#res = res
+    const headers: [string, string][] = []
+    req.forEach((name, value) => headers.push([name, value]))
+    this.headers = headers
+    this.method = req.getCaseSensitiveMethod()
+    // Undefined, whatever its type says, when the path has no query.
+    const query = req.getQuery() || ''
+    this.target = query === '' ? req.getUrl() : `${req.getUrl()}?${query}`
+    this.remoteAddress = Buffer.from(res.getRemoteAddressAsText()).toString('latin1')
+    exchange.onEnd = () => {
+      if (!this.#ended) for (const listener of this.#aborted) listener()
+    }
   }
-  // An answer may come before the body has ended. What is left of it is read and dropped, or the connection's next request would never be.
-  const resume = (): void => {
-    if (paused && !exchange.done) res.resume()
-    paused = false
+
+  onBody(listener: (chunk: ArrayBuffer, last: boolean) => void): void {
+    this.#res.onData((chunk, last) => {
+      if (this.#exchange.done) return
+      this.#exchange.bodyBytes += chunk.byteLength
+      listener(chunk, last)
+    })
   }
-  const finish = (): void => {
-    ended = true
-    exchange.finish(status)
+
+  pauseBody(): void {
+    if (this.#exchange.done) return
+    this.#paused = true
+    this.#res.pause()
   }
-  return {
-    method: req.getCaseSensitiveMethod(),
-    target: query === '' ? req.getUrl() : `${req.getUrl()}?${query}`,
-    headers,
-    remoteAddress: Buffer.from(res.getRemoteAddressAsText()).toString('latin1'),
-    onBody: listener => {
-      res.onData((chunk, last) => {
-        if (exchange.done) return
-        exchange.bodyBytes += chunk.byteLength
-        listener(chunk, last)
-      })
-    },
-    pauseBody: () => {
-      if (exchange.done) return
-      paused = true
-      res.pause()
-    },
-    resumeBody: resume,
-    onAborted: listener => aborted.push(listener),
-    head: (line, pairs, bodyless) => {
-      if (exchange.done) return
-      status = Number(line.slice(0, 3))
-      res.cork(() => {
-        res.writeStatus(line)
-        let length: number | undefined
-        for (const [name, value] of pairs) {
-          if (name.toLowerCase() === 'content-length') length = Number(value)
-          else res.writeHeader(name, value)
-        }
-        if (bodyless) {
-          resume()
-          endHead(res, length)
-        }
-      })
-      if (bodyless) finish()
-    },
-    write: chunk => {
-      let taken = true
-      if (!exchange.done) {
-        res.cork(() => {
-          taken = res.write(chunk)
-        })
+
+  /** Also where an answer comes before the body has ended: what is left of it is read and dropped, or the connection's next request would never be. */
+  resumeBody(): void {
+    if (this.#paused && !this.#exchange.done) this.#res.resume()
+    this.#paused = false
+  }
+
+  onAborted(listener: () => void): void {
+    this.#aborted.push(listener)
+  }
+
+  head(line: string, pairs: readonly (readonly [string, string])[], bodyless: boolean): void {
+    if (this.#exchange.done) return
+    const res = this.#res
+    this.#status = Number(line.slice(0, 3))
+    res.cork(() => {
+      res.writeStatus(line)
+      let length: number | undefined
+      for (const [name, value] of pairs) {
+        if (name.toLowerCase() === 'content-length') length = Number(value)
+        else res.writeHeader(name, value)
       }
-      return taken
-    },
-    onWritable: listener => {
-      if (exchange.done) return
-      res.onWritable(() => {
-        listener()
-        return true
+      if (bodyless) {
+        this.resumeBody()
+        endHead(res, length)
+      }
+    })
+    if (bodyless) this.#finish()
+  }
+
+  write(chunk: Uint8Array): boolean {
+    let taken = true
+    if (!this.#exchange.done) {
+      this.#res.cork(() => {
+        taken = this.#res.write(chunk)
       })
-    },
-    end: () => {
-      if (exchange.done) return
-      resume()
-      res.cork(() => void res.end())
-      finish()
-    },
-    cut: () => {
-      if (!exchange.done) res.close()
-    },
-    refuse: (code, headers) => {
-      ended = true
-      resume()
-      exchange.refuse(code, undefined, headers)
-    },
+    }
+    return taken
+  }
+
+  onWritable(listener: () => void): void {
+    if (this.#exchange.done) return
+    this.#res.onWritable(() => {
+      listener()
+      return true
+    })
+  }
+
+  end(): void {
+    if (this.#exchange.done) return
+    this.resumeBody()
+    this.#res.cork(() => void this.#res.end())
+    this.#finish()
+  }
+
+  cut(): void {
+    if (!this.#exchange.done) this.#res.close()
+  }
+
+  refuse(...[code, headers]: Parameters<Downstream['refuse']>): void {
+    this.#ended = true
+    this.resumeBody()
+    this.#exchange.refuse(code, undefined, headers)
+  }
+
+  #finish(): void {
+    this.#ended = true
+    this.#exchange.finish(this.#status)
   }
 }

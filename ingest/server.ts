@@ -7,7 +7,7 @@ import type { Authenticate, CheckWriteKey } from '#ingest/auth.ts'
 import type { Body, Collector, Compression, Packing } from '#ingest/body.ts'
 import { borrowBody, createCollector, encodingOf, MAX_RATIO } from '#ingest/body.ts'
 import type { Budget } from '#ingest/budget.ts'
-import { downstreamOf } from '#ingest/downstream.ts'
+import { ForwardedRequest } from '#ingest/downstream.ts'
 import { drain } from '#ingest/drain.ts'
 import type { Traffic } from '#ingest/exchange.ts'
 import { Exchange } from '#ingest/exchange.ts'
@@ -138,7 +138,7 @@ function handleOther(state: ServerState, res: HttpResponse, req: HttpRequest): v
   const { forward, meter } = state.options
   const exchange = new Exchange(state.traffic, 'forwarded', res, meter.endpoint(FORWARDED), 'rest')
   if (forward === null) return exchange.refuse('REQ_ROUTE_UNKNOWN')
-  forward.forward(downstreamOf(exchange, res, req))
+  forward.forward(new ForwardedRequest(exchange, res, req))
 }
 
 function readiness(reasons: readonly string[]): Reply {
