@@ -7,6 +7,7 @@ import { METADATA_BOUNDS } from '../parsers/metadata.ts'
 import { structureKey } from '../parsers/otlp/content.ts'
 import { NO_USAGE, type Usage } from '../parsers/rows.ts'
 import { maskText } from '../parsers/secrets.ts'
+import { isHarmless } from './harmless.ts'
 import { type Variant, variantOf } from './metadata.ts'
 import type { ContentPlan, Plan } from './plan.ts'
 import type { ByteReading } from './reading.ts'
@@ -104,7 +105,7 @@ function isRoomy(reading: ByteReading, plan: Plan, { entries, fixedUnits }: Vari
       if (kind === Kind.structure) {
         if (length > STRUCTURE_BYTES) return false
       } else if (length > MASKED_BYTES) {
-        if (length > METADATA_BOUNDS.valueUnits || (lookAt(bytes, from, to) & Look.suspicious) !== 0) return false
+        if (length > METADATA_BOUNDS.valueUnits || !isCalm(bytes, from, to)) return false
       }
     }
   }
@@ -119,8 +120,13 @@ function mostUnits(reading: ByteReading, plan: Plan, side: 'input' | 'output'): 
   const at = structureAt(reading, plan, side)
   if (at < 0) return maskText(json).length
   const row = (reading.first + at) * ATTRIBUTE_INTS
-  const look = lookAt(reading.bytes, reading.data[row + A.x] as number, reading.data[row + A.y] as number)
-  return (look & Look.suspicious) === 0 ? json.length : maskText(json).length
+  const calm = isCalm(reading.bytes, reading.data[row + A.x] as number, reading.data[row + A.y] as number)
+  return calm ? json.length : maskText(json).length
+}
+
+/** True for a text that is stored as it was sent. */
+function isCalm(bytes: Buffer, from: number, to: number): boolean {
+  return (lookAt(bytes, from, to) & Look.suspicious) === 0 || isHarmless(bytes, from, to)
 }
 
 /** The attribute that the messages of a side are, as it was sent; -1 when they are something else. */

@@ -290,6 +290,9 @@ t.test('messages of many lengths, with and without something to be masked', asyn
       const values = {
         ...{ 'gen_ai.operation.name': 'chat', 'gen_ai.request.model': 'gpt-4o' },
         'gen_ai.input.messages': JSON.stringify([{ role: 'user', parts: [{ type: 'text', content }] }]),
+        'app.text': content,
+        'app.calm': JSON.stringify({ key: content, api_key: null }),
+        'app.held': JSON.stringify({ api_key: 'k', content }),
       }
       const body = protobufBytes(request([span(1, 2, { name: 'chat' }, values), span(1, 3, { name: 'chat' }, values)]))
       const expected = become(body, objects).all

@@ -13,6 +13,7 @@ import { MASK, maskText } from '../parsers/secrets.ts'
 import { cutBytes, cutUnits, wellFormed } from '../parsers/text.ts'
 import { type Attributes, Excerpt, valueAt } from './content.ts'
 import { structureAt } from './finish.ts'
+import { isHarmless } from './harmless.ts'
 import { putUuid } from './ids.ts'
 import type { FixedTexts, Step, Variant } from './metadata.ts'
 import type { IdPlan, Plan } from './plan.ts'
@@ -341,9 +342,9 @@ function addEntry(values: TextColumn, reading: ByteReading, { name, at, side, se
 
 function addMasked(values: TextColumn, bytes: Buffer, from: number, to: number): void {
   const look = lookAt(bytes, from, to)
-  if ((look & Look.suspicious) === 0 && ((look & Look.ascii) !== 0 || isText(bytes, from, to))) {
-    values.addBytes(bytes, from, to)
-  } else values.add(wellFormed(maskText(bytes.toString('utf8', from, to))))
+  const harmless = (look & Look.suspicious) === 0 || isHarmless(bytes, from, to)
+  if (harmless && ((look & Look.ascii) !== 0 || isText(bytes, from, to))) values.addBytes(bytes, from, to)
+  else values.add(wellFormed(maskText(bytes.toString('utf8', from, to))))
 }
 
 function addStructure(values: TextColumn, reading: ByteReading, side: 'input' | 'output', secret: boolean): void {

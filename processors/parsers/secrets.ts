@@ -52,9 +52,11 @@ export const suspicionWords = [
 ]
 let suspicious = suspicionOf(suspicionWords)
 
-/** Secrets in the query of an address. Signatures of presigned addresses stay: without them a recording cannot be played. */
-const SECRET_QUERY =
-  /([?&](?:api[_-]?key|access[_-]token|refresh[_-]token|auth[_-]token|client[_-]secret|password)=)[^&#\s"']+/gi
+/** Names of secrets in the query of an address. Signatures of presigned addresses stay: without them a recording cannot be played. */
+export const secretQueryNames: readonly string[] = [
+  ...['api-key', 'apikey', 'access-token', 'refresh-token', 'auth-token', 'client-secret', 'password'],
+]
+const SECRET_QUERY = new RegExp(`([?&](?:${secretQueryNames.join('|').replaceAll('-', '[_-]')})=)[^&#\\s"']+`, 'gi')
 
 /** Units of a key that are looked at: its end says what it is. */
 const KEY_UNITS = 256
@@ -84,8 +86,13 @@ function suspicionOf(words: readonly string[]): RegExp {
   return new RegExp(words.map(word => word.replace(/[^\w\s-]/g, '\\$&').replace(/[-_]/g, '[-_]')).join('|'), 'i')
 }
 
-/** The first two characters of every value that SECRET_VALUE takes, in lower case. */
-export const secretBeginnings: readonly string[] = ['be', 'ba', 'di', 'ey', 'sk', 'rk', 'pk', 'gh', 'xo', 'ak']
+/** How every value begins that SECRET_VALUE takes, in lower case. */
+export const secretOpenings: readonly string[] = [
+  ...['bearer', 'basic', 'digest', 'eyj', 'sk-', 'rk-', 'pk-', 'gho_', 'ghp_', 'ghu_', 'ghs_', 'ghr_', 'xox', 'akia'],
+]
+
+/** The first two characters of these. */
+export const secretBeginnings: readonly string[] = [...new Set(secretOpenings.map(opening => opening.slice(0, 2)))]
 
 /** True when the value under this key must not be stored. A dotted key is judged whole, by its last part and by what holds it. */
 export function isSecretName(key: string): boolean {
@@ -132,9 +139,13 @@ function isSecretHeader(name: string): boolean {
   return secretHeaderEnds.some(end => name === end || name.endsWith(`-${end}`) || name.endsWith(`_${end}`))
 }
 
-function isSecretKey(key: string, amongHeaders: boolean): boolean {
+/** The same of a key in an object that may hold headers, and of the name of a header. */
+export function isSecretKey(key: string, amongHeaders: boolean): boolean {
   return isSecretName(key) || (amongHeaders && isSecretHeader(plain(key.slice(-KEY_UNITS))))
 }
+
+/** True for the name of what holds headers. */
+export const isHeaderHolder = (key: string): boolean => headerHolders.has(plain(key))
 
 function maskObject(object: object, amongHeaders: boolean, level: number): unknown {
   const entries = Object.entries(object)
@@ -144,7 +155,7 @@ function maskObject(object: object, amongHeaders: boolean, level: number): unkno
   let changed = false
   const masked = entries.map(([key, inner]): [string, unknown] => {
     const secret = inner !== null && inner !== '' && (isSecretKey(key, amongHeaders) || (pair && key === 'value'))
-    const holder = amongHeaders || headerHolders.has(plain(key))
+    const holder = amongHeaders || isHeaderHolder(key)
     const after = secret ? MASK : maskValue(inner, holder, level + 1)
     if (after !== inner) changed = true
     return [key, after]
