@@ -1,6 +1,6 @@
 // Conversations -> the hours in which their rows stand, from kept days: no look-up of each id in every part of every month.
 import type { Reader } from '../reader.ts'
-import type { ConversationBounds } from '../reads/conversation-facts.ts'
+import { type ConversationBounds, ofHours } from '../reads/conversation-facts.ts'
 import type { KeptDays } from './kept.ts'
 import type { OrganizationDays } from './organization.ts'
 
@@ -68,7 +68,8 @@ function placesOf(memory: OrganizationDays, asked: readonly string[]): Omit<Kept
     }
   }
   // In one order, whichever day was read last: pages that are asked for again make the very same reads.
-  return { bounds: { hours: [...hours].sort((a, b) => a - b), conversations: standing }, events }
+  const inOrder = [...hours].sort((a, b) => a - b)
+  return { bounds: { conversations: standing, hours: inOrder, first_second: from, end_second: to + 1 }, events }
 }
 
 /** The hours from a conversation's first event to its last as memory has them, for whoever asks the store meanwhile; null: no idea. */
@@ -77,9 +78,7 @@ export function guessBounds(kept: KeptDays, organization: string, id: string): C
   const conversation = memory?.ids.find(id)
   if (!memory || conversation === undefined || memory.eventsOf(conversation) === 0) return null
   const { first, last } = memory.extentOf(conversation)
-  const hours: number[] = []
-  for (let at = first - (first % HOUR_S); at <= last; at += HOUR_S) hours.push(at)
-  return { hours, conversations: [id] }
+  return ofHours([id], Math.floor(first / HOUR_S), Math.floor(last / HOUR_S))
 }
 
 const dayOf = (seconds: number): string => new Date(seconds * 1000).toISOString().slice(0, 10)

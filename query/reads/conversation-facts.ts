@@ -31,17 +31,30 @@ export interface ConversationBounds {
   readonly conversations: readonly string[]
   /** Where their rows stand: seconds at which those hours begin, in order. Of conversations that are far apart they are few of those between. */
   readonly hours: readonly number[]
+  /** The second that the first of their rows may stand in, and the one after the last. */
+  readonly first_second: number
+  readonly end_second: number
 }
 
-/** The rows of some conversations; hours and ids are on the sorting key. */
+/**
+ * Rows of some conversations; `nth` is added to the names of what it binds. Hours and ids are on the sorting key. The seconds choose parts: of
+ * an hour that is still being written each part has granules in which any of the ids might stand, but few parts hold these instants. They
+ * are compared as instants: held against a whole second, the engine's index takes what is before it to end with the second before.
+ */
+export const withinBounds = (nth = ''): string =>
+  `ts >= toDateTime64({first_second${nth}:UInt32}, 9, 'UTC') AND ts < toDateTime64({end_second${nth}:UInt32}, 9, 'UTC')
+    AND toStartOfHour(ts) IN {hours${nth}:Array(DateTime('UTC'))} AND conversation_id IN {conversations${nth}:Array(UUID)}`
+
+/** The rows of some conversations. */
 export const OF_CONVERSATIONS = `${OURS}
-    AND toStartOfHour(ts) IN {hours:Array(DateTime('UTC'))} AND conversation_id IN {conversations:Array(UUID)}`
+    AND ${withinBounds()}`
 
 const HOURS = 'range(intDiv(toUnixTimestamp(first_of), 3600), intDiv(toUnixTimestamp(last_of), 3600) + 1)'
 
 export const BOUNDS_SQL = `
   SELECT arraySort(groupArray(conversation_id)) AS conversations,
-    arraySort(groupUniqArrayArray(arrayMap(hour -> toUInt32(hour * 3600), ${HOURS}))) AS hours
+    arraySort(groupUniqArrayArray(arrayMap(hour -> toUInt32(hour * 3600), ${HOURS}))) AS hours,
+    toUnixTimestamp(min(first_of)) AS first_second, toUInt32(toUnixTimestamp(max(last_of)) + 1) AS end_second
   FROM (
     SELECT conversation_id, min(ts) AS first_of, max(ts) AS last_of
     FROM events
@@ -112,8 +125,13 @@ async function boundsOfOne(reader: Reader, conversation: string): Promise<Conver
     number,
     number,
   ]
+  return ofHours([conversation], first, last)
+}
+
+/** Bounds of some conversations that have rows in the hours from one to another, by their numbers since 1970. */
+export function ofHours(conversations: readonly string[], first: number, last: number): ConversationBounds {
   const hours = Array.from({ length: last - first + 1 }, (_, i) => (first + i) * HOUR_S)
-  return { conversations: [conversation], hours }
+  return { conversations, hours, first_second: first * HOUR_S, end_second: (last + 1) * HOUR_S }
 }
 
 /** Figures by conversation id; a conversation without events is absent. */

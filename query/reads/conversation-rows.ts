@@ -3,20 +3,17 @@
 import { setImmediate } from 'node:timers/promises'
 import type { Reader } from '../reader.ts'
 import { NEWEST_FIRST } from './conversation-events.ts'
-import type { ConversationBounds, ConversationFacts } from './conversation-facts.ts'
+import { type ConversationBounds, type ConversationFacts, withinBounds } from './conversation-facts.ts'
 import { EVENT_COLUMNS, type EventRecord } from './events.ts'
 import { OURS } from './sql.ts'
 
 /** A row of `events` with what tells a stand-in. */
 export type WholeRecord = EventRecord & Pick<ConversationFacts, 'provisional'>
 
-const within = (_: unknown, i: number): string =>
-  `(toStartOfHour(ts) IN {hours_${i}:Array(DateTime('UTC'))} AND conversation_id IN {conversations_${i}:Array(UUID)})`
-
 const rowsSql = (all: readonly ConversationBounds[]): string => `
   SELECT ${EVENT_COLUMNS}, provisional
   FROM events FINAL
-  PREWHERE ${OURS} AND (${all.map(within).join('\n      OR ')})
+  PREWHERE ${OURS} AND (${all.map((_, i) => `(${withinBounds(`_${i}`)})`).join('\n      OR ')})
   ORDER BY ${NEWEST_FIRST}`
 
 interface Asked {
@@ -41,10 +38,7 @@ function begin(reader: Reader): Asked {
     // Parts that wait for nothing but memory have asked by then.
     await setImmediate()
     asked.delete(reader)
-    const parameters = bounds.flatMap(({ hours, conversations }, i) => [
-      [`hours_${i}`, hours] as const,
-      [`conversations_${i}`, conversations] as const,
-    ])
+    const parameters = bounds.flatMap((one, i) => Object.entries(one).map(([name, value]) => [`${name}_${i}`, value]))
     return reader.read<WholeRecord>('conversation_whole', rowsSql(bounds), Object.fromEntries(parameters))
   }
   const waiting = { bounds, rows: read() }

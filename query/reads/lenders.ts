@@ -103,10 +103,15 @@ async function readTraces(reader: Reader, turns: readonly EventRecord[]): Promis
 }
 
 /** Where calls of some turns are looked for. */
-const placesOf = (turns: readonly EventRecord[]): ConversationBounds => ({
-  conversations: [...new Set(turns.map(turn => turn.conversation_id))],
-  hours: [...new Set(turns.flatMap(hoursOf))],
-})
+function placesOf(turns: readonly EventRecord[]): ConversationBounds {
+  const hours = [...new Set(turns.flatMap(hoursOf))].sort((a, b) => a - b)
+  return {
+    conversations: [...new Set(turns.map(turn => turn.conversation_id))],
+    hours,
+    first_second: hours[0] as number,
+    end_second: (hours.at(-1) as number) + HOUR_MS / 1000,
+  }
+}
 
 const hourOf = ({ ts }: EventRecord): number => (Math.floor(Date.parse(ts) / HOUR_MS) * HOUR_MS) / 1000
 
