@@ -7,10 +7,11 @@ import type { Said } from '../parsers/otlp/content.ts'
 import { asWritten } from '../parsers/otlp/facts.ts'
 import { readFamily } from '../parsers/otlp/families.ts'
 import { inEvents } from '../parsers/otlp/message-events.ts'
+import { isHarmless } from './harmless.ts'
 import { doubleOf } from './likeness.ts'
 import type { ContentPlace, ContentPlan, Plan } from './plan.ts'
 import { A, ATTRIBUTE_INTS, Kind } from './spans.ts'
-import { Letters, lettersOf } from './suspicion.ts'
+import { Letters, Look, lettersOf, lookAt } from './suspicion.ts'
 
 /** A text that stands in a body. Precondition: the bytes are UTF-8. */
 export class Excerpt implements Said {
@@ -76,6 +77,21 @@ export function valueAt({ data, first, bytes }: Attributes, position: number): V
     default:
       return null
   }
+}
+
+/**
+ * What of `Look` is seen of the text of an attribute, suspicious only if something in it may have to be masked: looked at once, however often
+ * it is asked. Precondition: it is a text.
+ */
+export function lookOf({ data, first, bytes }: Attributes, position: number): number {
+  const at = (first + position) * ATTRIBUTE_INTS
+  const known = data[at + A.look] as number
+  if (known !== 0) return known
+  const [from, to] = [data[at + A.x] as number, data[at + A.y] as number]
+  const seen = lookAt(bytes, from, to)
+  const look = (seen & Look.suspicious) !== 0 && isHarmless(bytes, from, to) ? 0 : seen
+  data[at + A.look] = look | Look.looked
+  return look
 }
 
 /** A signed 64-bit integer: a number where that is exact, else its digits. */

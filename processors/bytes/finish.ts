@@ -7,12 +7,12 @@ import { METADATA_BOUNDS } from '../parsers/metadata.ts'
 import { structureKey } from '../parsers/otlp/content.ts'
 import { NO_USAGE, type Usage } from '../parsers/rows.ts'
 import { maskText } from '../parsers/secrets.ts'
-import { isHarmless } from './harmless.ts'
+import { lookOf } from './content.ts'
 import { type Variant, variantOf } from './metadata.ts'
 import type { ContentPlan, Plan } from './plan.ts'
 import type { ByteReading } from './reading.ts'
 import { A, ATTRIBUTE_INTS, Kind, S } from './spans.ts'
-import { Look, lookAt } from './suspicion.ts'
+import { Look } from './suspicion.ts'
 import { durationAt, isTimeAt, msAt } from './times.ts'
 
 /** Longest text that may become longer while it is masked: it stays within what metadata holds. */
@@ -88,7 +88,7 @@ function isOwnKey({ places }: ContentPlan, place: number, key: string): boolean 
 
 /** True when nothing of the metadata has to be cut. */
 function isRoomy(reading: ByteReading, plan: Plan, { entries, fixedUnits }: Variant): boolean {
-  const { data, first, bytes } = reading
+  const { data, first } = reading
   let units = fixedUnits
   for (const { at, side } of entries) {
     if (side !== null) {
@@ -99,13 +99,12 @@ function isRoomy(reading: ByteReading, plan: Plan, { entries, fixedUnits }: Vari
       const row = (first + at) * ATTRIBUTE_INTS
       const kind = data[row + A.kind] as number
       if (kind !== Kind.text && kind !== Kind.structure) continue
-      const [from, to] = [data[row + A.x] as number, data[row + A.y] as number]
-      const length = to - from
+      const length = (data[row + A.y] as number) - (data[row + A.x] as number)
       units += 8 * length
       if (kind === Kind.structure) {
         if (length > STRUCTURE_BYTES) return false
       } else if (length > MASKED_BYTES) {
-        if (length > METADATA_BOUNDS.valueUnits || !isCalm(bytes, from, to)) return false
+        if (length > METADATA_BOUNDS.valueUnits || (lookOf(reading, at) & Look.suspicious) !== 0) return false
       }
     }
   }
@@ -119,14 +118,7 @@ function mostUnits(reading: ByteReading, plan: Plan, side: 'input' | 'output'): 
   if (json.length > STRUCTURE_UNITS) return json.length
   const at = structureAt(reading, plan, side)
   if (at < 0) return maskText(json).length
-  const row = (reading.first + at) * ATTRIBUTE_INTS
-  const calm = isCalm(reading.bytes, reading.data[row + A.x] as number, reading.data[row + A.y] as number)
-  return calm ? json.length : maskText(json).length
-}
-
-/** True for a text that is stored as it was sent. */
-function isCalm(bytes: Buffer, from: number, to: number): boolean {
-  return (lookAt(bytes, from, to) & Look.suspicious) === 0 || isHarmless(bytes, from, to)
+  return (lookOf(reading, at) & Look.suspicious) === 0 ? json.length : maskText(json).length
 }
 
 /** The attribute that the messages of a side are, as it was sent; -1 when they are something else. */

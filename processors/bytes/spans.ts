@@ -29,9 +29,12 @@ export const S = {
 } as const
 export const SPAN_INTS = 20
 
-/** What stands of an attribute at `attribute * ATTRIBUTE_INTS + …`. `x` and `y`: where the value begins and ends, or its halves. */
-export const A = { keyFrom: 0, keyTo: 1, kind: 2, x: 3, y: 4, key: 5 } as const
-export const ATTRIBUTE_INTS = 6
+/**
+ * What stands of an attribute at `attribute * ATTRIBUTE_INTS + …`. `x` and `y`: where the value begins and ends, or its halves. `look`: what
+ * was seen of its text; 0 = nobody looked yet.
+ */
+export const A = { keyFrom: 0, keyTo: 1, kind: 2, x: 3, y: 4, key: 5, look: 6 } as const
+export const ATTRIBUTE_INTS = 7
 
 /** Kinds of values. Of structures, `x` and `y` are the range of the AnyValue itself. */
 export const Kind = { none: 0, text: 1, bool: 2, int: 3, double: 4, structure: 5 } as const

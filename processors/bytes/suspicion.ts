@@ -1,97 +1,63 @@
 // Bytes of a text -> may something in it be a secret, and is it ASCII: one look at each byte. A text that is not suspicious is stored
-// as it was sent; any other becomes a string and is masked as everywhere (parsers/secrets.ts), whose patterns are compiled here.
+// as it was sent; any other becomes a string and is masked as everywhere (parsers/secrets.ts), whose words are looked for here.
 import { isAscii, isUtf8 } from 'node:buffer'
+import { lookWasm } from '#proto/scan/look-wasm.ts'
+import { compile, viewOf, type WasmMemory } from '#proto/scan/wasm.ts'
+import { copyBytes } from '../columns/utf8.ts'
 import { secretBeginnings, secretsVersion, suspicionWords } from '../parsers/secrets.ts'
+import { type Automaton, automatonOf, classOf } from './automaton.ts'
 
-/** What was found: bits. */
-export const Look = { ascii: 1, suspicious: 2 } as const
+/** What was found: bits. `looked` stands with what is kept of a look. */
+export const Look = { ascii: 1, suspicious: 2, looked: 4 } as const
 
-/** Letters, one class for `-` and `_`, and everything else. */
-const CLASSES = 32
-const JOINED = 27
-const classOf = Uint8Array.from({ length: 256 }, (_, byte) => {
-  const letter = byte | 32
-  if (letter >= 97 && letter <= 122 && byte < 128) return letter - 96
-  return byte === 0x2d || byte === 0x5f ? JOINED : 0
-})
-
-interface Automaton {
-  readonly edition: number
-  /** The next state of each state and class, in rows. */
-  readonly next: Uint16Array
-  /** States from here on mean that a pattern was seen. */
-  readonly found: number
-  /** A pattern that these classes cannot say: every text is suspicious. */
-  readonly always: boolean
-}
-
+/** What was last compiled: the words of an edition. */
 let automaton: Automaton | null = null
+let edition = -1
 
-/** A pattern as classes; null when it has characters that are not told apart here. */
-function classesOf(pattern: string): number[] | null {
-  const plain = pattern.toLowerCase()
-  return /^[a-z_-]+$/.test(plain) ? Array.from(plain, letter => classOf[letter.charCodeAt(0)] as number) : null
+/** See look.wat. */
+interface LookExports {
+  readonly memory: WasmMemory
+  readonly look: (length: number, found: number) => number
 }
 
-/** Aho and Corasick's automaton over the patterns; a state in which one was seen leads nowhere else. */
-function compile(patterns: readonly string[], edition: number): Automaton {
-  const words = patterns.map(classesOf)
-  const rows: number[][] = [new Array<number>(CLASSES).fill(-1)]
-  const ends = new Set<number>()
-  for (const word of words) {
-    let state = 0
-    for (const each of word ?? []) {
-      const row = rows[state] as number[]
-      if (row[each] === -1) row[each] = rows.push(new Array<number>(CLASSES).fill(-1)) - 1
-      state = row[each] as number
-    }
-    ends.add(state)
-  }
-  link(rows, ends)
-  // One state stands for every end.
-  const found = rows.length
-  const next = new Uint16Array((found + 1) * CLASSES)
-  for (const [state, row] of rows.entries()) {
-    for (const [each, to] of row.entries()) next[state * CLASSES + each] = (ends.has(to) ? found : to) * CLASSES
-  }
-  return { edition, next, found: found * CLASSES, always: words.includes(null) || ends.has(0) || next.length > 65_535 }
-}
+/** Where look.wat has its tables and the text, and the room that it wants behind the text. */
+const [CLASSES_AT, NEXT_AT, TEXT_AT, BEHIND] = [256, 512, 135_168, 32]
+const { memory, look } = compile<LookExports>(lookWasm)()
+let texts = viewOf(memory, TEXT_AT, BEHIND)
+viewOf(memory, CLASSES_AT, classOf.length).set(classOf.map(each => 2 * each))
 
-/** Fills in where a state goes on with what fits the beginning of another pattern. */
-function link(rows: number[][], ends: Set<number>): void {
-  const fallback: number[] = []
-  const queue: number[] = []
-  for (const [each, to] of (rows[0] as number[]).entries()) {
-    if (to === -1) (rows[0] as number[])[each] = 0
-    else {
-      fallback[to] = 0
-      queue.push(to)
-    }
-  }
-  for (const state of queue) {
-    const back = rows[fallback[state] as number] as number[]
-    if (ends.has(fallback[state] as number)) ends.add(state)
-    for (const [each, to] of (rows[state] as number[]).entries()) {
-      if (to === -1) (rows[state] as number[])[each] = back[each] as number
-      else {
-        fallback[to] = back[each] as number
-        queue.push(to)
-      }
-    }
-  }
+function compiled(): Automaton {
+  if (automaton !== null && edition === secretsVersion()) return automaton
+  automaton = automatonOf(suspicionWords)
+  edition = secretsVersion()
+  viewOf(memory, 0, automaton.beginnings.length).set(automaton.beginnings)
+  if (!automaton.always) new Uint16Array(memory.buffer, NEXT_AT).set(automaton.next)
+  return automaton
 }
 
 const beginnings = new Set(secretBeginnings.map(two => (two.charCodeAt(0) << 8) | two.charCodeAt(1)))
 
-/** Looks at a text. */
+/** Up to here a loop beats a copy to where look.wat reads. */
+const SHORT_LOOK = 32
+
+/** Looks at a text. What is longer than any before makes the memory of the look grow to it. */
 export function lookAt(bytes: Uint8Array, from: number, to: number): number {
-  const edition = secretsVersion()
-  if (automaton === null || automaton.edition !== edition) automaton = compile(suspicionWords, edition)
-  const { next, found, always } = automaton
-  if (always) return Look.suspicious
+  const all = compiled()
+  if (all.always) return Look.suspicious
   if (to - from > 2 && beginnings.has((((bytes[from] as number) | 32) << 8) | ((bytes[from + 1] as number) | 32))) {
     return Look.suspicious
   }
+  return to - from > SHORT_LOOK ? lookAtLong(bytes, from, to, all) : lookAtShort(bytes, from, to, all)
+}
+
+function lookAtLong(bytes: Uint8Array, from: number, to: number, { found }: Automaton): number {
+  const size = to - from + BEHIND
+  if (size > texts.length) texts = viewOf(memory, TEXT_AT, size)
+  copyBytes(bytes, from, to, texts, 0)
+  return look(to - from, found)
+}
+
+function lookAtShort(bytes: Uint8Array, from: number, to: number, { next, found }: Automaton): number {
   let state = 0
   let high = 0
   for (let i = from; i < to; i++) {

@@ -11,15 +11,14 @@ import type { Said } from '../parsers/otlp/content.ts'
 import { recordRemarks } from '../parsers/otlp/span-metadata.ts'
 import { MASK, maskText } from '../parsers/secrets.ts'
 import { cutBytes, cutUnits, wellFormed } from '../parsers/text.ts'
-import { type Attributes, Excerpt, valueAt } from './content.ts'
+import { type Attributes, Excerpt, lookOf, valueAt } from './content.ts'
 import { structureAt } from './finish.ts'
-import { isHarmless } from './harmless.ts'
 import { putUuid } from './ids.ts'
 import type { FixedTexts, Step, Variant } from './metadata.ts'
 import type { IdPlan, Plan } from './plan.ts'
 import type { ByteReading } from './reading.ts'
 import { A, ATTRIBUTE_INTS, Kind, S } from './spans.ts'
-import { isText, Look, lookAt } from './suspicion.ts'
+import { isText, Look } from './suspicion.ts'
 import { durationAt, isTimeAt, msAt, placeOfTime } from './times.ts'
 
 type EventsColumns = TableSets['events']
@@ -335,16 +334,19 @@ function addEntry(values: TextColumn, reading: ByteReading, { name, at, side, se
     const kind = reading.data[row + A.kind] as number
     if (kind === Kind.none || (kind === Kind.text && x === y)) values.add('')
     else if (secret) values.add(MASK)
-    else if (kind === Kind.text) addMasked(values, reading.bytes, x, y)
+    else if (kind === Kind.text) addMasked(values, reading, at)
     else values.add(readyEntry(name, valueAt(reading, at))[1])
   }
 }
 
-function addMasked(values: TextColumn, bytes: Buffer, from: number, to: number): void {
-  const look = lookAt(bytes, from, to)
-  const harmless = (look & Look.suspicious) === 0 || isHarmless(bytes, from, to)
-  if (harmless && ((look & Look.ascii) !== 0 || isText(bytes, from, to))) values.addBytes(bytes, from, to)
-  else values.add(wellFormed(maskText(bytes.toString('utf8', from, to))))
+function addMasked(values: TextColumn, reading: ByteReading, at: number): void {
+  const { bytes, data } = reading
+  const row = (reading.first + at) * ATTRIBUTE_INTS
+  const [from, to] = [data[row + A.x] as number, data[row + A.y] as number]
+  const look = lookOf(reading, at)
+  if ((look & Look.suspicious) === 0 && ((look & Look.ascii) !== 0 || isText(bytes, from, to))) {
+    values.addBytes(bytes, from, to)
+  } else values.add(wellFormed(maskText(bytes.toString('utf8', from, to))))
 }
 
 function addStructure(values: TextColumn, reading: ByteReading, side: 'input' | 'output', secret: boolean): void {
@@ -352,8 +354,5 @@ function addStructure(values: TextColumn, reading: ByteReading, side: 'input' | 
   const json = reading[side]?.structure?.json ?? ''
   if (secret) values.add(json === '' ? '' : MASK)
   else if (at < 0) values.add(wellFormed(maskText(json)))
-  else {
-    const row = (reading.first + at) * ATTRIBUTE_INTS
-    addMasked(values, reading.bytes, reading.data[row + A.x] as number, reading.data[row + A.y] as number)
-  }
+  else addMasked(values, reading, at)
 }

@@ -4,7 +4,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 
 /** The texts, by the name they have without `.wat`. */
-export const MODULES = ['scan', 'protobuf', 'sha1'] as const
+export const MODULES = ['scan', 'protobuf', 'sha1', 'look'] as const
 
 type Node = string | readonly Node[]
 
