@@ -4,7 +4,7 @@ import type { SessionRow } from '#proto/rows.ts'
 import { createRandom } from '#proto/scan/fuzz/random.ts'
 import { walledDatabase } from '#test/rig.ts'
 import { heard, id, insertSessions, readersOver, storedSession } from '../fixture.ts'
-import { readSession } from './captures.ts'
+import { readSession, readStates } from './captures.ts'
 import { readSessions } from './sessions.ts'
 
 const organization = id(1)
@@ -58,4 +58,27 @@ t.test('reports, which may be replaced, and very many captures are left to the s
   const [whole, cut] = [await readSession(reader, id(3)), await readSession(reader, id(3), 1)]
   t.strictSame(cut, whole)
   t.strictSame(asked, ['captures', 'captures', 'sessions'])
+})
+
+t.test('a page has the states that the store puts together, of one statement', async t => {
+  // The one with a report, one of which nothing was captured, and one of another organization besides.
+  const ids = [...Array.from({ length: CONVERSATIONS + 1 }, (_, n) => id(n)), id(999)]
+  const said = (states: ReadonlyMap<string, unknown>): string => JSON.stringify(ids.map(one => states.get(one)))
+  const f = async (): Promise<string> => {
+    const expected = said(await readSessions(reader, ids))
+    asked = []
+    t.equal(said(await readStates(reader, ids)), expected)
+    t.equal(said(await readStates(reader, ids, { from: '2026-06-15' })), expected, 'since the first of them arrived')
+    t.strictSame(asked, ['captures', 'captures'])
+    t.equal(said(await readStates(reader, ids, { capturesMax: 10 })), expected)
+    t.strictSame(asked.slice(2), ['captures', 'sessions'], 'many are left to the store')
+    return expected
+  }
+  const before = await f()
+  await db.store.command(
+    `INSERT INTO replaced_reports SELECT organization, conversation_id, origin_partition, origin_sequence, origin_frame
+     FROM sessions WHERE report != ''`,
+  )
+  t.not(await f(), before, 'what a replaced report said is gone')
+  t.equal((await readStates(reader, ids, { from: '2026-06-16' })).size, 0, 'none arrived since')
 })

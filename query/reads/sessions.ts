@@ -19,15 +19,12 @@ export interface SessionState {
   readonly started_at: string
 }
 
-const ofConversations = (more = ''): string => `FROM sessions
-  WHERE ${OURS} AND conversation_id IN {conversations:Array(UUID)}${more}
+const OF_CONVERSATIONS = `FROM sessions
+  WHERE ${OURS} AND conversation_id IN {conversations:Array(UUID)}
     AND ${standing(' AND conversation_id IN {conversations:Array(UUID)}')}
   GROUP BY conversation_id`
 
-/** Captures lie by conversation: those of before the first are found by the instants between which those of a granule arrived. */
-const SINCE = ` AND received_at >= {captured_from:DateTime64(3, 'UTC')}`
-
-const sessionsSql = (since: string): string => `
+const SESSIONS = `
   SELECT
     conversation_id,
     ${latest('session_id')} AS session_id,
@@ -38,25 +35,18 @@ const sessionsSql = (since: string): string => `
     ${latest('connection_type')} AS connection_type,
     ${latest('recording_url')} AS recording_url,
     min(started_at) AS started_at
-  ${ofConversations(since)}`
+  ${OF_CONVERSATIONS}`
 
 const USERS = `
   SELECT conversation_id, ${latest('user_id')} AS user_id
-  ${ofConversations()}`
+  ${OF_CONVERSATIONS}`
 
-/** States by conversation id; conversations without a capture are absent. `from`: the day (YYYY-MM-DD) on which the first one arrived. */
+/** States by conversation id, put together by the store; conversations without a capture are absent. */
 export async function readSessions(
   reader: Reader,
   conversations: readonly string[],
-  from?: string,
 ): Promise<Map<string, SessionState>> {
-  if (conversations.length === 0) return new Map()
-  const rows = await (from === undefined
-    ? reader.read<SessionState>('sessions', sessionsSql(''), { conversations })
-    : reader.read<SessionState>('sessions', sessionsSql(SINCE), {
-        conversations,
-        captured_from: `${from} 00:00:00.000`,
-      }))
+  const rows = await reader.read<SessionState>('sessions', SESSIONS, { conversations })
   return new Map(rows.map(row => [row.conversation_id, row]))
 }
 

@@ -7,6 +7,7 @@ import { type KeptBounds, readKeptBounds } from '../../days/bounds.ts'
 import type { Call } from '../../endpoint.ts'
 import type { Missing } from '../../missing.ts'
 import type { Reader } from '../../reader.ts'
+import { readStates } from '../../reads/captures.ts'
 import { newestEvents } from '../../reads/conversation-events.ts'
 import type { ConversationBounds, ConversationFacts } from '../../reads/conversation-facts.ts'
 import { boundsOf, readFacts } from '../../reads/conversation-facts.ts'
@@ -15,12 +16,11 @@ import { readCosts } from '../../reads/costs.ts'
 import type { EventRecord } from '../../reads/events.ts'
 import { lendersAmong, readLenders } from '../../reads/lenders.ts'
 import type { SessionState } from '../../reads/sessions.ts'
-import { readSessions } from '../../reads/sessions.ts'
 import type { Texts } from '../../reads/texts.ts'
 import { readTexts } from '../../reads/texts.ts'
 import { type ConversationParts, readWhole, WHOLE_MAX_EVENTS } from '../../reads/whole-conversations.ts'
 
-const NO_SESSIONS = Promise.resolve(new Map<string, SessionState>())
+const NO_SESSIONS: ReadonlyMap<string, SessionState> = new Map()
 
 /** Conversations that are shown; `known`: what kept days know of them, where they have told. */
 interface Shown {
@@ -43,8 +43,8 @@ export async function hydrate(
   const known = told ?? (await readKeptBounds(kept, reader, { organization: organization.id, conversations: ids }))
   const isUncaptured = known !== null && known.capturedFrom === undefined
   const sessionsRead = orElse(
-    isUncaptured ? NO_SESSIONS : readSessions(reader, ids, known?.capturedFrom),
-    new Map<string, SessionState>(),
+    isUncaptured ? Promise.resolve(NO_SESSIONS) : readStates(reader, ids, { from: known?.capturedFrom }),
+    NO_SESSIONS,
   )
   const partsRead =
     known === null

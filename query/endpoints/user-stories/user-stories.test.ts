@@ -297,7 +297,7 @@ t.test('another organization sees only its own conversation under the same id', 
 
 t.test('what enriches a page may fail: the page is partial then, and no error', async t => {
   const organization = node.a.organization
-  const failing = new Set(['sessions', 'texts', 'costs', 'histories'])
+  const failing = new Set(['captures', 'texts', 'costs', 'histories'])
   const reader = readerOf(organization, failing)
   const record = {
     id: organization,
