@@ -14,7 +14,8 @@ import { NIL_UUID, uuidText } from '#proto/ids.ts'
 import { decodeJson } from '#proto/otlp/decode-json.ts'
 import { blockTables } from '#proto/rows.ts'
 import { TracesType } from '#proto/scan/fuzz/protobufjs.ts'
-import { createStore } from '#store/client.ts'
+import { createStore, type Store } from '#store/client.ts'
+import { EQUAL_WORK } from './process-inserts.ts'
 
 /** What the thread is asked. `database`: where the ordinary design inserts; null = parley's way. */
 export interface Question {
@@ -22,6 +23,8 @@ export interface Question {
   readonly ends: Float64Array
   readonly url: string
   readonly database: string | null
+  /** Names the batch: what is inserted again is another batch to the store. */
+  readonly token: string
 }
 
 /** What it answers. */
@@ -34,6 +37,8 @@ export interface Answer {
   readonly gcMs: number
 }
 
+/** The ordinary design's, for as long as the thread lives. */
+let opened: Store | undefined
 let gcMs = 0
 const observer = new PerformanceObserver(list => {
   for (const entry of list.getEntries()) gcMs += entry.duration
@@ -72,7 +77,10 @@ function parley({ bytes, ends }: Question): Pick<Answer, 'blocks' | 'events'> {
   return { blocks, events }
 }
 
-async function ordinary({ bytes, ends, url }: Question, database: string): Promise<Pick<Answer, 'blocks' | 'events'>> {
+async function ordinary(
+  { bytes, ends, url, token }: Question,
+  database: string,
+): Promise<Pick<Answer, 'blocks' | 'events'>> {
   const rows: Record<(typeof blockTables)[number], object[]> = {
     ...{ links: [], sessions: [], texts: [], events: [] },
   }
@@ -88,14 +96,13 @@ async function ordinary({ bytes, ends, url }: Question, database: string): Promi
     }
     start = end
   }
-  const store = createStore({ url, database, application: 'bench' })
+  const store = (opened ??= createStore({ url, database, application: 'bench' }))
   for (const table of blockTables) {
     const signed = { move_id: NIL_UUID, version: 1, sign: 1 }
     const values = table === 'events' ? rows.events.map(row => ({ ...row, ...signed })) : rows[table]
-    const clickhouse_settings = { async_insert: 0, max_insert_threads: '1', optimize_on_insert: 0 } as const
+    const clickhouse_settings = { ...EQUAL_WORK, insert_deduplication_token: `${token}.${table}` }
     if (values.length > 0) await store.client.insert({ table, values, format: 'JSONEachRow', clickhouse_settings })
   }
-  await store.close()
   return { blocks: [], events: rows.events.length }
 }
 

@@ -1,11 +1,13 @@
 // From the bytes of a stream to rows in ClickHouse, side by side in one run: parley, the ordinary design (protobufjs or JSON.parse to
-// objects, the same mapping, JSONEachRow through the client), and the engine alone with the same blocks from a file.
+// objects, the same mapping, JSONEachRow through the client), and the engine alone with the same blocks from a file. All three store the
+// same rows as equal parts: each insert has a token and leaves the index of words to merges, and no merge is under way.
 import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { Worker } from 'node:worker_threads'
 import { insertBody } from '#processors/insert.ts'
+import { blockTables } from '#proto/rows.ts'
 import type { Store } from '#store/client.ts'
 import {
   freshDatabase,
@@ -15,11 +17,15 @@ import {
   type TestEngine,
   tempDir,
 } from '#test/rig.ts'
-import { cpuSeconds } from '../process.ts'
+import { cpuMeter } from '../process.ts'
 import { median, table } from '../stats.ts'
 import { withTeardown } from '../teardown.ts'
+import { EQUAL_WORK } from './process-inserts.ts'
 import { type Batch, batches } from './process-loads.ts'
 import type { Answer, Question } from './process-worker.ts'
+
+/** A round has at least so many: what one insert costs varies by more than what is compared. */
+const EVENTS_A_ROUND = 8_000
 
 const contenders = ['parley', 'ordinary', 'engine'] as const
 type Contender = (typeof contenders)[number]
@@ -45,9 +51,11 @@ interface Rig {
 export async function processing(args: readonly string[]): Promise<void> {
   const options = { rounds: { type: 'string' }, only: { type: 'string' } } as const
   const { values } = parseArgs({ args: [...args], options })
+  const names = Object.keys(batches)
+  const chosen = Object.entries(batches).filter(([name]) => name.includes(values.only ?? ''))
+  if (chosen.length === 0) throw new Error(`no load has "${values.only}" in its name: there are ${names.join('; ')}`)
   await withTeardown(async t => {
     const rig = await startRig(t)
-    const chosen = Object.entries(batches).filter(([name]) => name.includes(values.only ?? ''))
     for (const [, make] of chosen) await contest(rig, make(), Number(values.rounds ?? 5))
   })
 }
@@ -68,101 +76,136 @@ async function startRig(t: Teardown): Promise<Rig> {
 
 async function contest(rig: Rig, batch: Batch, rounds: number): Promise<void> {
   const measured: Record<Contender, Round[]> = { parley: [], ordinary: [], engine: [] }
+  let files: readonly BlockFile[] = []
   let events = 0
+  let repeats = 1
+  let inserted = 0
   for (let round = 0; round <= rounds; round++) {
     for (const contender of contenders) {
-      for (const name of ['links', 'sessions', 'texts', 'events']) {
-        await rig.databases[contender].store.command(`TRUNCATE TABLE ${name}`)
+      const turns: Turn[] = []
+      for (let turn = 0; turn < repeats; turn++) {
+        const token = `bench.${batch.name}.${round}.${turn}`
+        if (contender === 'engine') {
+          turns.push(await engineTurn(rig, files, token))
+          continue
+        }
+        const made = await nodeTurn(rig, contender, batch, token)
+        turns.push(made)
+        if (contender === 'ordinary') continue
+        events = made.events
+        files = await written(rig, made.blocks)
       }
-      const made = await (contender === 'engine' ? engineRound(rig, events) : nodeRound(rig, contender, batch, round))
-      events = made.events
       // The first one warms up.
-      if (round > 0) measured[contender].push(made)
+      if (round > 0) measured[contender].push(roundOf(turns, events))
     }
+    inserted += events * repeats
+    repeats = Math.ceil(EVENTS_A_ROUND / events)
   }
-  const rows = await Promise.all(
-    contenders.map(async contender => {
-      const of = (pick: (round: Round) => number): number => median(measured[contender].map(pick))
-      return [
-        contender,
-        Math.round(of(round => round.perSecond)),
-        ...[of(round => round.workerCpu), of(round => round.mainCpu), of(round => round.storeCpu)].map(n =>
-          n.toFixed(1),
-        ),
-        Math.round(of(round => round.gcMs)),
-        Math.round((await storedBytes(rig.databases[contender].store)) / events),
-      ]
-    }),
-  )
+  const rows = contenders.map(contender => rowOf(contender, measured))
+  for (const [i, contender] of contenders.entries()) {
+    const { store } = rig.databases[contender]
+    rows[i]?.push(Math.round((await storedBytes(store)) / inserted))
+    // Only now: on a file system without a journal files are dear to make for as long as others were deleted a moment ago.
+    for (const name of blockTables) await store.command(`TRUNCATE TABLE ${name}`)
+  }
   const size = Math.round(batch.bytes.length / events)
-  console.log(`\n${batch.name}: ${events} events of ${size} bytes a batch, ${rounds} rounds`)
-  const million = 'of a million events'
-  const header = [
-    '',
-    'events/s',
-    `worker CPU s ${million}`,
-    `main CPU s`,
-    `ClickHouse CPU s`,
-    `GC ms`,
-    'stored bytes an event',
-  ]
-  console.log(table(header, rows))
+  const sizes = `${events} events of ${size} bytes a batch, ${repeats} a round, ${rounds} rounds`
+  console.log(`\n${batch.name}: ${sizes}\n${table(HEADER, rows)}`)
 }
 
-async function nodeRound(rig: Rig, contender: 'parley' | 'ordinary', batch: Batch, round: number) {
+const HEADER = [
+  ...['', 'events/s', 'worker CPU s of a million events', 'main CPU s', 'ClickHouse CPU s', 'of ordinary', 'GC ms'],
+  'stored bytes an event',
+]
+
+/** The medians of a contender's rounds, and the ratio of its store's to the ordinary design's. */
+function rowOf(contender: Contender, measured: Readonly<Record<Contender, readonly Round[]>>): (string | number)[] {
+  const of = (pick: (round: Round) => number, who = contender): number => median(measured[who].map(pick))
+  const storeCpu = (round: Round): number => round.storeCpu
+  return [
+    contender,
+    Math.round(of(round => round.perSecond)),
+    ...[of(round => round.workerCpu), of(round => round.mainCpu), of(storeCpu)].map(n => n.toFixed(1)),
+    (of(storeCpu) / of(storeCpu, 'ordinary')).toFixed(2),
+    Math.round(of(round => round.gcMs)),
+  ]
+}
+
+/** One batch of a contender: seconds, and milliseconds of garbage collection. */
+interface Turn {
+  readonly seconds: number
+  readonly workerCpu: number
+  readonly mainCpu: number
+  readonly storeCpu: number
+  readonly gcMs: number
+}
+
+function roundOf(turns: readonly Turn[], events: number): Round {
+  const each = (pick: (turn: Turn) => number): number =>
+    (turns.reduce((sum, turn) => sum + pick(turn), 0) * 1e6) / (events * turns.length)
+  return {
+    perSecond: 1e6 / each(turn => turn.seconds),
+    workerCpu: each(turn => turn.workerCpu),
+    mainCpu: each(turn => turn.mainCpu),
+    storeCpu: each(turn => turn.storeCpu),
+    gcMs: each(turn => turn.gcMs),
+  }
+}
+
+async function nodeTurn(
+  rig: Rig,
+  contender: 'parley' | 'ordinary',
+  batch: Batch,
+  token: string,
+): Promise<Turn & Pick<Answer, 'blocks' | 'events'>> {
   const { engine, databases, threads } = rig
   const { store, database } = databases[contender]
-  const storeBefore = await cpuSeconds(engine.pid())
+  const storeUsed = await cpuMeter(engine.pid())
   const mainBefore = process.threadCpuUsage()
   const startedAt = performance.now()
   const bytes = batch.bytes.slice()
-  const where = { url: engine.url, database: contender === 'ordinary' ? database : null }
+  const where = { url: engine.url, database: contender === 'ordinary' ? database : null, token }
   const question: Question = { bytes, ends: batch.ends, ...where }
   const heard = once(threads[contender], 'message') as Promise<[Answer]>
   threads[contender].postMessage(question, [bytes.buffer])
   const [{ blocks, events, cpu, gcMs }] = await heard
   const signal = new AbortController().signal
   for (const { table: name, body, month } of blocks) {
-    const token = `bench.${batch.name}.${round}.${name}.${month}`
-    const outcome = await insertBody(store, { table: name, token, body, signal })
+    const outcome = await insertBody(store, { table: name, token: `${token}.${name}.${month}`, body, signal })
     if (outcome.is !== 'inserted') throw outcome.error
   }
   const seconds = (performance.now() - startedAt) / 1000
   const { user, system } = process.threadCpuUsage(mainBefore)
-  const storeCpu = (await cpuSeconds(engine.pid())) - storeBefore
-  // For the engine's own turn.
-  for (const { table: name, body, month } of blocks) await writeFile(join(rig.dir, `${name}-${month}.native`), body)
-  if (blocks.length > 0)
-    files.splice(
-      0,
-      files.length,
-      ...blocks.map(block => [block.table, `${block.table}-${block.month}.native`] as const),
-    )
-  const million = 1e6 / events
-  return {
-    events,
-    perSecond: events / seconds,
-    workerCpu: cpu * million,
-    mainCpu: ((user + system) / 1e6) * million,
-    storeCpu: storeCpu * million,
-    gcMs: gcMs * million,
-  }
+  const storeCpu = await storeUsed()
+  return { seconds, workerCpu: cpu, mainCpu: (user + system) / 1e6, storeCpu, gcMs, blocks, events }
 }
 
-/** Table and file of each block of parley's last round. */
-const files: (readonly [string, string])[] = []
+/** A block of parley's, for the engine's own turn. */
+interface BlockFile {
+  readonly table: string
+  readonly path: string
+}
 
-async function engineRound({ engine, databases, dir }: Rig, events: number) {
-  const before = await cpuSeconds(engine.pid())
+async function written({ dir }: Rig, blocks: Answer['blocks']): Promise<readonly BlockFile[]> {
+  const files: BlockFile[] = []
+  for (const { table: name, body, month } of blocks) {
+    const path = join(dir, `${name}-${month}.native`)
+    await writeFile(path, body)
+    files.push({ table: name, path })
+  }
+  return files
+}
+
+async function engineTurn({ engine, databases }: Rig, files: readonly BlockFile[], token: string): Promise<Turn> {
+  const used = await cpuMeter(engine.pid())
   const startedAt = performance.now()
-  for (const [name, file] of files) {
-    await databases.engine.store.command(`INSERT INTO ${name} SELECT * FROM file('${join(dir, file)}', 'Native')`, {
-      settings: { max_insert_threads: '1', max_threads: 1, optimize_on_insert: 0 },
+  for (const [i, { table: name, path }] of files.entries()) {
+    await databases.engine.store.command(`INSERT INTO ${name} SELECT * FROM file('${path}', 'Native')`, {
+      settings: { ...EQUAL_WORK, max_threads: 1, insert_deduplication_token: `${token}.${i}` },
     })
   }
   const seconds = (performance.now() - startedAt) / 1000
-  const storeCpu = (((await cpuSeconds(engine.pid())) - before) * 1e6) / events
-  return { events, perSecond: events / seconds, workerCpu: 0, mainCpu: 0, storeCpu, gcMs: 0 }
+  return { seconds, workerCpu: 0, mainCpu: 0, storeCpu: await used(), gcMs: 0 }
 }
 
 async function storedBytes(store: Store): Promise<number> {
