@@ -3,13 +3,17 @@
 import { decodeValue } from '#proto/otlp/decode-protobuf.ts'
 import type { SpanRecords, Value } from '#proto/otlp/span.ts'
 import { isTrusted } from '../parsers/otlp/accept.ts'
-import type { Said } from '../parsers/otlp/content.ts'
+import { type Said, structureKey } from '../parsers/otlp/content.ts'
 import { asWritten } from '../parsers/otlp/facts.ts'
 import { readFamily } from '../parsers/otlp/families.ts'
 import { inEvents } from '../parsers/otlp/message-events.ts'
+import type { Side } from '../parsers/otlp/messages.ts'
+import type { Rule } from '../parsers/otlp/rules.ts'
 import { isHarmless } from './harmless.ts'
 import { doubleOf } from './likeness.ts'
-import type { ContentPlace, ContentPlan, Plan } from './plan.ts'
+import { shownIn } from './messages.ts'
+import type { ContentPlace, Plan } from './plan.ts'
+import { Quoted, SentMessages } from './quoted.ts'
 import { A, ATTRIBUTE_INTS, Kind } from './spans.ts'
 import { Letters, Look, lettersOf, lookAt } from './suspicion.ts'
 
@@ -105,10 +109,10 @@ export function intOf(low: number, high: number): Value {
 export let taken = -1
 
 /** What the first place says that says anything; see `taken`. */
-export function take(plan: Plan, side: 'input' | 'output', attributes: Attributes): Said | null {
+export function take(plan: Plan, side: Side, attributes: Attributes): Said | null {
   const content = plan[side]
   for (let i = 0; i < content.places.length; i++) {
-    const said = saidAt(plan, content, content.places[i] as ContentPlace, attributes)
+    const said = saidAt(plan, side, content.places[i] as ContentPlace, attributes)
     if (said === null) continue
     taken = i
     return said
@@ -117,7 +121,8 @@ export function take(plan: Plan, side: 'input' | 'output', attributes: Attribute
   return null
 }
 
-function saidAt(plan: Plan, { accept }: ContentPlan, place: ContentPlace, attributes: Attributes): Said | null {
+function saidAt(plan: Plan, side: Side, place: ContentPlace, attributes: Attributes): Said | null {
+  const { accept } = plan[side]
   const { rule, at, fixed, family, events } = place
   if (fixed !== null) return fixed
   if (events !== null) {
@@ -140,9 +145,22 @@ function saidAt(plan: Plan, { accept }: ContentPlan, place: ContentPlace, attrib
     if (letters !== Letters.none) {
       return new Excerpt(attributes.bytes, x, y, letters === Letters.ascii, rule.label, null)
     }
+    const quoted = quotedAt(plan, side, rule, attributes.bytes, x, y)
+    if (quoted !== null) return quoted
   }
   const held = asWritten(rule, valueAt(attributes, at)) ?? null
   return held === null ? null : accept(held, rule)
+}
+
+/** What is shown of messages, where the place says that they are some. */
+function quotedAt(plan: Plan, side: Side, rule: Rule, bytes: Buffer, from: number, to: number): Quoted | null {
+  const { source } = rule
+  if (plan.kind.kind === 'tool' || rule.dialect?.jsonValues === true) return null
+  if (typeof source !== 'string' && !('words' in source)) return null
+  const runs = shownIn(bytes, from, to, side)
+  return runs === null
+    ? null
+    : new Quoted(bytes, runs, rule.label, new SentMessages(structureKey(rule), bytes, from, to))
 }
 
 const [QUOTE, LIST, OBJECT] = [0x22, 0x5b, 0x7b]

@@ -10,6 +10,7 @@ import { maskText } from '../parsers/secrets.ts'
 import { lookOf } from './content.ts'
 import { type Variant, variantOf } from './metadata.ts'
 import type { ContentPlan, Plan } from './plan.ts'
+import { SentMessages } from './quoted.ts'
 import type { ByteReading } from './reading.ts'
 import { A, ATTRIBUTE_INTS, Kind, S } from './spans.ts'
 import { Look } from './suspicion.ts'
@@ -113,10 +114,16 @@ function isRoomy(reading: ByteReading, plan: Plan, { entries, fixedUnits }: Vari
 
 /** Units that the messages of a side have at most when they are masked: counted where they are long. */
 function mostUnits(reading: ByteReading, plan: Plan, side: 'input' | 'output'): number {
-  const json = reading[side]?.structure?.json ?? ''
+  const structure = reading[side]?.structure ?? null
+  const at = structureAt(reading, plan, side)
+  // Nothing has more units than bytes.
+  if (at >= 0 && structure instanceof SentMessages && structure.size <= STRUCTURE_UNITS) {
+    const mayGrow = structure.size <= MASKED_STRUCTURE_UNITS
+    if (mayGrow || (lookOf(reading, at) & Look.suspicious) === 0) return mayGrow ? 8 * structure.size : structure.size
+  }
+  const json = structure?.json ?? ''
   if (json.length <= MASKED_STRUCTURE_UNITS) return 8 * json.length
   if (json.length > STRUCTURE_UNITS) return json.length
-  const at = structureAt(reading, plan, side)
   if (at < 0) return maskText(json).length
   return (lookOf(reading, at) & Look.suspicious) === 0 ? json.length : maskText(json).length
 }

@@ -7,15 +7,18 @@ import { EnvelopeWriter, FrameEncoding, FrameKind } from '#proto/envelope.ts'
 import { uuidBytes } from '#proto/ids.ts'
 import { checkTraces } from '#proto/otlp/check.ts'
 import { TRACES_DATA } from '#proto/otlp/fields.ts'
+import { protobufBytes, request, span } from '#proto/otlp/fixture.ts'
 import { mutate } from '#proto/scan/fuzz/mutate.ts'
 import { encodeFields, type Field, fieldsOf, mutateFields } from '#proto/scan/fuzz/mutate-protobuf.ts'
-import { createRandom, type Random } from '#proto/scan/fuzz/random.ts'
+import { createRandom, type Random as FuzzRandom } from '#proto/scan/fuzz/random.ts'
 import { OtlpProtobufScanner } from '#proto/scan/otlp-protobuf.ts'
+import type { Random } from '#runtime/seeded.ts'
 import { encodeRange, parseRange } from '../block.ts'
 import { createEncoder, unfitReason } from '../encoder.ts'
 import { plainReadings } from '../readings.ts'
 import { parsers } from '../registry.ts'
 import { jsonOf } from './fixture-json.ts'
+import { messagesOf } from './fixture-messages.ts'
 import { withRecords } from './fixture-records.ts'
 import { A, ATTRIBUTE_INTS, Kind, S, SPAN_INTS, type SpanNumbers, SpanTable } from './spans.ts'
 
@@ -51,7 +54,7 @@ interface Odd {
 
 /** Reads mutated bodies for as long as it is asked to; see above. */
 export class PackFuzz {
-  readonly #random: Random
+  readonly #random: FuzzRandom
   readonly #seeds: Seeds
   readonly #scanner = new OtlpProtobufScanner()
   readonly #tables = [new SpanTable(), new SpanTable()] as const
@@ -233,9 +236,10 @@ const recorded = join(import.meta.dirname, '../parsers/otlp/recorded/fixtures')
 /** Of each recording one span after the other, as a body of its own, plain and with events, links and the like. */
 function seedsOf(seed: number): Seeds {
   const random = createRandom(seed)
-  const bodies = readdirSync(recorded)
-    .map(name => readFileSync(join(recorded, name, 'traces.bin')))
-    .flatMap(body => [body, withRecords(body, below => random.below(below))])
+  const below = (limit: number): number => random.below(limit)
+  const recordings = readdirSync(recorded).map(name => readFileSync(join(recorded, name, 'traces.bin')))
+  const bodies = [...recordings, ...Array.from({ length: MESSAGE_SEEDS }, (_, i) => withMessages(i, below))]
+    .flatMap(body => [body, withRecords(body, below)])
     .flatMap(body => fieldsOf(body, TRACES_DATA).flatMap(apart))
   const small = bodies.filter(fields => encodeFields(fields).length <= SEED_BYTES)
   const json = small.flatMap(fields => {
@@ -243,6 +247,18 @@ function seedsOf(seed: number): Seeds {
     return text === null ? [] : [Buffer.from(text)]
   })
   return { protobuf: small, json }
+}
+
+/** Bodies among the seeds that hold nothing but messages. */
+const MESSAGE_SEEDS = 24
+
+function withMessages(i: number, below: Random): Buffer {
+  const values = {
+    'gen_ai.operation.name': 'chat',
+    'gen_ai.input.messages': messagesOf(below),
+    'gen_ai.output.messages': messagesOf(below),
+  }
+  return Buffer.from(protobufBytes(request([span(1, 1 + i, { name: 'chat' }, values)])))
 }
 
 const SCOPES = 2

@@ -18,6 +18,7 @@ import { mutated } from '../parsers/fixture-odd.ts'
 import { createReadings } from '../readings.ts'
 import { parsers } from '../registry.ts'
 import { jsonOf, oddJson } from './fixture-json.ts'
+import { messagesOf } from './fixture-messages.ts'
 import { withRecords } from './fixture-records.ts'
 import { A, ATTRIBUTE_INTS, Kind, S, SPAN_INTS, SpanTable } from './spans.ts'
 
@@ -281,6 +282,36 @@ t.test('spans share a plan, whoever their users are', async t => {
     const expected = become(body, objects).all
     for (const round of [1, 2, 3]) t.equal(become(body, parsers).all, expected, `${String(email)}, round ${round}`)
   }
+})
+
+t.test('messages in whatever form become the same rows', async t => {
+  const random = randomOf(SEED + 6)
+  const places = [
+    ['gen_ai.input.messages', 'gen_ai.output.messages'],
+    ['input.value', 'output.value'],
+    ['input', 'output'],
+  ] as const
+  let planned = 0
+  for (let i = 0; i < CASES; i++) {
+    const [input, output] = places[random(places.length)] as readonly [string, string]
+    const spans = Array.from({ length: 4 }, (_, n) => {
+      // Families, in which one span's words are lent to another.
+      const parent = { parentSpanId: random(2) === 0 ? '' : '0000000000000001' }
+      const kind = { 'gen_ai.operation.name': ['chat', 'invoke_agent', 'execute_tool'][random(3)] as string }
+      const values = { ...kind, [input]: messagesOf(random), [output]: messagesOf(random), 'session.id': 's' }
+      return span(1, 1 + n, { name: 'chat', ...parent }, values)
+    })
+    const body = protobufBytes(request(spans))
+    const expected = become(body, objects).all
+    for (const round of random(3) === 0 ? [1, 2, 3] : [1]) {
+      const made = become(body, parsers)
+      if (made.all !== expected) return t.fail(`case ${i}, round ${round}`)
+      planned += made.spans - made.objects
+    }
+    const json = Buffer.from(JSON.stringify(request(spans)))
+    if (become(json, parsers, 'json').all !== become(json, objects, 'json').all) return t.fail(`case ${i} in JSON`)
+  }
+  t.ok(planned > CASES, `${planned} spans were read by plans`)
 })
 
 t.test('messages of many lengths, with and without something to be masked', async t => {

@@ -3,6 +3,7 @@ import { ERROR_MESSAGE_MAX_BYTES, latencyBucket, type Origin, PREVIEW_CHARS, Pre
 import { monthOf, sqlMillis } from '#proto/time.ts'
 import { type TableSets, versionOf } from '../columns/tables.ts'
 import type { TextColumn } from '../columns/text.ts'
+import { cutAtUnits } from '../columns/utf8.ts'
 import type { BlockEncoder } from '../encoder.ts'
 import type { Home } from '../loose.ts'
 import type { FrameContext } from '../outcome.ts'
@@ -16,6 +17,7 @@ import { structureAt } from './finish.ts'
 import { putUuid } from './ids.ts'
 import type { FixedTexts, Step, Variant } from './metadata.ts'
 import type { IdPlan, Plan } from './plan.ts'
+import { Quoted } from './quoted.ts'
 import type { ByteReading } from './reading.ts'
 import { A, ATTRIBUTE_INTS, Kind, S } from './spans.ts'
 import { isText, Look } from './suspicion.ts'
@@ -80,15 +82,17 @@ export function writeSpan(
   const at = index * SPAN_WORDS
   const { retention } = shared.context
   timeOf(reading)
+  let texts: TextsColumns | null = null
   if (hasTexts(reading)) {
     origin.origin_index = shared.words[at + W.texts] as number
-    writeTexts(encoder.row('texts', retention, time.month), reading, shared, at, origin)
+    texts = encoder.row('texts', retention, time.month)
+    writeTexts(texts, reading, shared, at, origin)
   }
   origin.origin_index = index
   const c = encoder.row('events', retention, time.month)
   writeConversation(c, reading, shared, at, home)
   writeIdentity(c, reading, shared, at)
-  writeContent(c, reading, shared)
+  writeContent(c, reading, shared, texts)
   writeMetadata(c, reading)
   addOrigin(c, origin)
   c.move_id.addWords(0, 0, 0, 0)
@@ -105,7 +109,7 @@ export function hasTexts({ input, output }: ByteReading): boolean {
 }
 
 function isSaid(said: Said | null): boolean {
-  return said !== null && (said instanceof Excerpt || said.text !== '')
+  return said !== null && (said instanceof Excerpt || said instanceof Quoted || said.text !== '')
 }
 
 export function addOrigin(c: Pick<EventsColumns, keyof Origin>, origin: Origin): void {
@@ -143,6 +147,7 @@ function wordAt(bytes: Uint8Array, at: number): number {
 function addText(column: TextColumn, said: Said | null): void {
   if (said === null) column.add('')
   else if (said instanceof Excerpt) column.addBytes(said.bytes, said.start, said.end)
+  else if (said instanceof Quoted) said.addTo(column)
   else column.add(said.text)
 }
 
@@ -231,7 +236,8 @@ export function addSpanId(column: EventsColumns['span_id'], bytes: Uint8Array, a
 
 // ---- content -----------------------------------------------------------------------------------------------------------
 
-function writeContent(c: EventsColumns, reading: ByteReading, shared: Shared): void {
+/** `texts`: where the span's texts were written before, if it has some. */
+function writeContent(c: EventsColumns, reading: ByteReading, shared: Shared, texts: TextsColumns | null): void {
   const { usage, costNanos, input, output } = reading
   c.input_tokens.add(usage.inputTokens ?? 0)
   c.output_tokens.add(usage.outputTokens ?? 0)
@@ -249,23 +255,28 @@ function writeContent(c: EventsColumns, reading: ByteReading, shared: Shared): v
       (usage.reasoningTokens === null ? 0 : Present.reasoningTokens) |
       reading.costBits,
   )
-  c.input_bytes.add(addPreview(c.input_preview, input))
-  c.output_bytes.add(addPreview(c.output_preview, output))
+  c.input_bytes.add(addPreview(c.input_preview, input, texts?.input))
+  c.output_bytes.add(addPreview(c.output_preview, output, texts?.output))
   c.checkpoints.add('')
   c.received_at.add(shared.receivedAt)
   c.retention.add(shared.context.retention)
 }
 
-/** Adds the beginning of a text and returns the bytes of all of it. */
-function addPreview(column: TextColumn, said: Said | null): number {
+/** Adds the beginning of a text, which was added to `whole` last, and returns the bytes of all of it. */
+function addPreview(column: TextColumn, said: Said | null, whole: TextColumn | undefined): number {
   if (said === null) {
     column.add('')
     return 0
   }
+  if (said instanceof Quoted && whole !== undefined) {
+    const { data, lastAt, end } = whole
+    column.addBytes(data, lastAt, cutAtUnits(data, lastAt, end, PREVIEW_CHARS))
+    return end - lastAt
+  }
   if (!(said instanceof Excerpt)) {
-    const whole = wellFormed(said.text)
-    column.add(cutUnits(whole, PREVIEW_CHARS))
-    return Buffer.byteLength(whole)
+    const text = wellFormed(said.text)
+    column.add(cutUnits(text, PREVIEW_CHARS))
+    return Buffer.byteLength(text)
   }
   const { bytes, start, end, ascii } = said
   let at = start
@@ -351,8 +362,10 @@ function addMasked(values: TextColumn, reading: ByteReading, at: number): void {
 
 function addStructure(values: TextColumn, reading: ByteReading, side: 'input' | 'output', secret: boolean): void {
   const at = structureAt(reading, reading.plan as Plan, side)
+  if (at >= 0 && !secret) {
+    addMasked(values, reading, at)
+    return
+  }
   const json = reading[side]?.structure?.json ?? ''
-  if (secret) values.add(json === '' ? '' : MASK)
-  else if (at < 0) values.add(wellFormed(maskText(json)))
-  else addMasked(values, reading, at)
+  values.add(secret ? (json === '' ? '' : MASK) : wellFormed(maskText(json)))
 }

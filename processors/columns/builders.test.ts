@@ -4,7 +4,7 @@ import type { SessionRow } from '#proto/rows.ts'
 import { sqlMillis, sqlNanos } from '#proto/time.ts'
 import { randomOf } from '#runtime/seeded.ts'
 import { createEncoder } from '../encoder.ts'
-import { Bytes, KEPT_BYTES, Unfit, varintBytes, Words, writeVarint } from './column.ts'
+import { Bytes, KEPT_BYTES, KEPT_MOST_BYTES, Unfit, varintBytes, Words, writeVarint } from './column.ts'
 import { half, halvesOfDecimal, halvesOfNumber, halvesOfTime } from './halves.ts'
 import { MapColumn } from './nested.ts'
 import { DictionaryColumn, TextColumn } from './text.ts'
@@ -147,6 +147,19 @@ t.test('what is kept between two blocks is bounded', async t => {
   bytes.clear()
   words.clear()
   t.ok(bytes.data.length <= KEPT_BYTES && words.data.byteLength <= KEPT_BYTES)
+  const fill = (length: number): number => {
+    bytes.reserve(length)
+    bytes.length += length
+    bytes.clear()
+    return bytes.data.length
+  }
+  const large = fill(KEPT_BYTES + 1)
+  t.ok(large > KEPT_BYTES, 'what a block filled is kept for the next')
+  t.equal(fill(KEPT_BYTES), large)
+  t.equal(fill(0), large, 'one small block is not the end of large ones')
+  for (let i = 0; i < 20; i++) fill(0)
+  t.ok(bytes.data.length <= KEPT_BYTES, 'what no block needs any more is let go')
+  t.ok(fill(KEPT_MOST_BYTES + 1) <= KEPT_BYTES, 'one huge block is let go at once')
   const dictionary = new DictionaryColumn()
   for (let i = 0; i < 1000; i++) dictionary.add(`w${i}`)
   dictionary.clear()

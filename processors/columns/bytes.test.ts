@@ -77,6 +77,29 @@ t.test('strings of JSON are decoded as JSON.parse does, without half characters'
   t.equal(bytesOf(bytes), bytesOf(text))
 })
 
+t.test('strings of JSON become one text, a line each', async t => {
+  const random = randomOf(5)
+  const [text, bytes] = [new TextColumn(), new TextColumn()]
+  for (let i = 0; i < CASES; i++) {
+    const lines = Array.from({ length: 1 + random(4) }, () => written(random, textOf(random)))
+    const runs: number[] = []
+    const parts: Buffer[] = []
+    let at = 0
+    for (const line of lines) {
+      const { from, start, end } = placed(line)
+      runs.push(at + start, at + end)
+      parts.push(from)
+      at += from.length
+    }
+    const value = lines.map(line => JSON.parse(`"${line}"`) as string).join('\n')
+    text.add(value)
+    bytes.addJsonLines(Buffer.concat(parts), runs)
+    const last = bytes.data.subarray(bytes.lastAt, bytes.end).toString()
+    if (last !== value.toWellFormed()) t.equal(last, value.toWellFormed())
+  }
+  t.equal(bytesOf(bytes), bytesOf(text))
+})
+
 t.test('texts are cut where the cut of a string is', async t => {
   const random = randomOf(3)
   let wrong = 0

@@ -20,6 +20,14 @@ export class Unfit extends Error {}
 
 /** Larger buffers are let go after a block: one huge payload must not stay in memory for ever. */
 export const KEPT_BYTES = 16 * 1024 * 1024
+/**
+ * But bytes of columns whose blocks of late filled a quarter of what they have are kept up to here: the texts of one block of the default size
+ * are 17 to 33 MiB, and each block would have to grow to them anew, which is a copy and a fault for every page. What was reserved and
+ * never written takes no memory.
+ */
+export const KEPT_MOST_BYTES = 4 * KEPT_BYTES
+/** What of an earlier block's length counts after the next. */
+const REMEMBERED = 0.9
 
 const FIRST_BYTES = 256
 
@@ -27,6 +35,8 @@ const FIRST_BYTES = 256
 export class Bytes {
   data: Buffer = Buffer.allocUnsafeSlow(FIRST_BYTES)
   length = 0
+  /** Bytes of the largest block of late. */
+  #lately = 0
 
   /** Makes room for `count` more bytes. */
   reserve(count: number): void {
@@ -38,8 +48,11 @@ export class Bytes {
   }
 
   clear(): void {
+    this.#lately = Math.max(this.length, this.#lately * REMEMBERED)
     this.length = 0
-    if (this.data.length > KEPT_BYTES) this.data = Buffer.allocUnsafeSlow(FIRST_BYTES)
+    const size = this.data.length
+    if (size <= KEPT_BYTES || (size <= KEPT_MOST_BYTES && this.#lately >= size / 4)) return
+    this.data = Buffer.allocUnsafeSlow(FIRST_BYTES)
   }
 
   write(into: Uint8Array, at: number): number {
