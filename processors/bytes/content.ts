@@ -9,8 +9,8 @@ import { readFamily } from '../parsers/otlp/families.ts'
 import { inEvents } from '../parsers/otlp/message-events.ts'
 import type { Side } from '../parsers/otlp/messages.ts'
 import type { Rule } from '../parsers/otlp/rules.ts'
+import { doubleOf } from './doubles.ts'
 import { isHarmless } from './harmless.ts'
-import { doubleOf } from './likeness.ts'
 import { shownIn } from './messages.ts'
 import type { ContentPlace, Plan } from './plan.ts'
 import { Quoted, SentMessages } from './quoted.ts'
@@ -91,11 +91,15 @@ export function lookOf({ data, first, bytes }: Attributes, position: number): nu
   const at = (first + position) * ATTRIBUTE_INTS
   const known = data[at + A.look] as number
   if (known !== 0) return known
-  const [from, to] = [data[at + A.x] as number, data[at + A.y] as number]
-  const seen = lookAt(bytes, from, to)
-  const look = (seen & Look.suspicious) !== 0 && isHarmless(bytes, from, to) ? 0 : seen
+  const look = lookIn(bytes, data[at + A.x] as number, data[at + A.y] as number)
   data[at + A.look] = look | Look.looked
   return look
+}
+
+/** The same of any text. */
+export function lookIn(bytes: Buffer, from: number, to: number): number {
+  const seen = lookAt(bytes, from, to)
+  return (seen & Look.suspicious) !== 0 && isHarmless(bytes, from, to) ? 0 : seen
 }
 
 /** A signed 64-bit integer: a number where that is exact, else its digits. */
@@ -130,6 +134,8 @@ function saidAt(plan: Plan, side: Side, place: ContentPlace, attributes: Attribu
     return held === null ? null : accept(held, rule)
   }
   if (family !== null) {
+    const said = place.simply?.(attributes) ?? null
+    if (said !== null) return said
     const source = rule.source as { readonly family: string }
     const members = new Map(
       family.map(member => [(plan.keys[member] as { key: string }).key, valueAt(attributes, member)] as const),
@@ -191,7 +197,7 @@ function asSent(plan: Plan, { rule }: ContentPlace, bytes: Buffer, from: number,
 }
 
 /** True for what begins like a printed object: `Name(`. */
-function mayBePrinted(bytes: Buffer, from: number, to: number): boolean {
+export function mayBePrinted(bytes: Buffer, from: number, to: number): boolean {
   const first = bytes[from] as number
   if (first < 0x41 || first > 0x5a) return false
   for (let i = from + 1; i < to; i++) {

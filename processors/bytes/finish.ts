@@ -7,7 +7,8 @@ import { METADATA_BOUNDS } from '../parsers/metadata.ts'
 import { structureKey } from '../parsers/otlp/content.ts'
 import { NO_USAGE, type Usage } from '../parsers/rows.ts'
 import { maskText } from '../parsers/secrets.ts'
-import { lookOf } from './content.ts'
+import { lookIn, lookOf } from './content.ts'
+import { Written } from './json-bytes.ts'
 import { type Variant, variantOf } from './metadata.ts'
 import type { ContentPlan, Plan } from './plan.ts'
 import { SentMessages } from './quoted.ts'
@@ -115,6 +116,12 @@ function isRoomy(reading: ByteReading, plan: Plan, { entries, fixedUnits }: Vari
 /** Units that the messages of a side have at most when they are masked: counted where they are long. */
 function mostUnits(reading: ByteReading, plan: Plan, side: 'input' | 'output'): number {
   const structure = reading[side]?.structure ?? null
+  if (structure instanceof Written) {
+    // No text has more units than bytes.
+    const { bytes, start, end } = structure
+    if (end - start <= MASKED_STRUCTURE_UNITS) return 8 * (end - start)
+    if ((lookIn(bytes, start, end) & Look.suspicious) === 0) return end - start
+  }
   const at = structureAt(reading, plan, side)
   // Nothing has more units than bytes.
   if (at >= 0 && structure instanceof SentMessages && structure.size <= STRUCTURE_UNITS) {

@@ -4,6 +4,7 @@ import { decodeRecords, decodeResource, decodeScope, decodeSpan } from '#proto/o
 import { NO_RESOURCE, NO_SCOPE, type Resource, type Scope, type Span, type SpanRecords } from '#proto/otlp/span.ts'
 import type { FrameContext } from '../outcome.ts'
 import { secretsVersion } from '../parsers/secrets.ts'
+import { doubleOf } from './doubles.ts'
 import { Interned } from './interned.ts'
 import { Code, type Plan, planOf } from './plan.ts'
 import { A, ATTRIBUTE_INTS, Kind, Odd, S, SPAN_INTS, type SpanNumbers } from './spans.ts'
@@ -215,16 +216,6 @@ function codeOf(info: KeyInfo, a: Int32Array, at: number, bytes: Buffer): number
     default:
       return info.role satisfies never
   }
-}
-
-const doubles = new Float64Array(1)
-const doubleWords = new Int32Array(doubles.buffer)
-
-/** A double from its halves. */
-export function doubleOf(x: number, y: number): number {
-  doubleWords[0] = x
-  doubleWords[1] = y
-  return doubles[0] as number
 }
 
 /** A number that is an amount, whichever it is. */

@@ -18,7 +18,9 @@ import type { Rule } from '../parsers/otlp/rules.ts'
 import { readSpan } from '../parsers/otlp/unit.ts'
 import { asDollars, asTokens, type CountingConvention, conventionOf } from '../parsers/otlp/usage.ts'
 import { NO_USAGE } from '../parsers/rows.ts'
+import type { Attributes } from './content.ts'
 import { type FailurePlan, failurePlan } from './failing.ts'
+import { familyForm, saidInFamily } from './family.ts'
 import type { Variant } from './metadata.ts'
 import { isSumOfKeys, type KeyInfo } from './vocabulary.ts'
 
@@ -27,8 +29,10 @@ export interface ContentPlace {
   readonly rule: Rule
   readonly at: number
   readonly fixed: Said | null
-  /** Attributes of a family, by position. */
+  /** Attributes of a family, by position … */
   readonly family: readonly number[] | null
+  /** … and what they say, where that is simple; null = it has to be looked at. */
+  readonly simply: ((attributes: Attributes) => Said | null) | null
   /** Where in the span's events; null = not there. */
   readonly events: EventSource | null
 }
@@ -163,15 +167,19 @@ function contentPlan(
   const places = facts.placesOf(contentField(kind, side)).map((rule): ContentPlace => {
     const { source } = rule
     const events = eventSource(source)
-    if (events !== null) return { rule, at: -1, fixed: null, family: null, events }
+    const none = { rule, at: -1, fixed: null, family: null, simply: null, events }
+    if (events !== null) return none
     if (typeof source === 'object' && 'family' in source) {
-      const members = readFamily(facts.attributes, source.family)?.keys.map(key => positions.get(key) as number)
-      return { rule, at: -1, fixed: null, family: members ?? null, events }
+      const names = readFamily(facts.attributes, source.family)?.keys
+      if (names === undefined) return none
+      const family = names.map(key => positions.get(key) as number)
+      const form = kind === 'tool' ? null : familyForm(names, family, source.family)
+      return { ...none, family, simply: form === null ? null : each => saidInFamily(form, side, rule, each) }
     }
     const simple = typeof source === 'string' || 'sent' in source || 'words' in source || 'values' in source
     const at = simple ? (positions.get(rule.key) ?? -1) : -1
     const held = at >= 0 ? null : (facts.at(rule) ?? null)
-    return { rule, at, fixed: held === null ? null : accept(held, rule), family: null, events }
+    return { ...none, at, fixed: held === null ? null : accept(held, rule) }
   })
   const speaks = ({ at, fixed, family, events }: ContentPlace): boolean =>
     at >= 0 || fixed !== null || family !== null || events !== null

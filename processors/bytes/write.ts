@@ -12,9 +12,10 @@ import type { Said } from '../parsers/otlp/content.ts'
 import { recordRemarks } from '../parsers/otlp/span-metadata.ts'
 import { MASK, maskText } from '../parsers/secrets.ts'
 import { cutBytes, cutUnits, wellFormed } from '../parsers/text.ts'
-import { type Attributes, Excerpt, lookOf, valueAt } from './content.ts'
+import { type Attributes, Excerpt, lookIn, lookOf, valueAt } from './content.ts'
 import { structureAt } from './finish.ts'
 import { putUuid } from './ids.ts'
+import { Written } from './json-bytes.ts'
 import type { FixedTexts, Step, Variant } from './metadata.ts'
 import type { IdPlan, Plan } from './plan.ts'
 import { Quoted } from './quoted.ts'
@@ -361,11 +362,18 @@ function addMasked(values: TextColumn, reading: ByteReading, at: number): void {
 }
 
 function addStructure(values: TextColumn, reading: ByteReading, side: 'input' | 'output', secret: boolean): void {
+  const structure = reading[side]?.structure ?? null
+  if (structure instanceof Written && !secret) {
+    const { bytes, start, end } = structure
+    if ((lookIn(bytes, start, end) & Look.suspicious) === 0) values.addBytes(bytes, start, end)
+    else values.add(wellFormed(maskText(structure.json)))
+    return
+  }
   const at = structureAt(reading, reading.plan as Plan, side)
   if (at >= 0 && !secret) {
     addMasked(values, reading, at)
     return
   }
-  const json = reading[side]?.structure?.json ?? ''
+  const json = structure?.json ?? ''
   values.add(secret ? (json === '' ? '' : MASK) : wellFormed(maskText(json)))
 }

@@ -146,7 +146,7 @@ function isEmpty(value: unknown): boolean {
 
 // ---- messages ----------------------------------------------------------------------------------------------------------
 
-type Role = 'user' | 'assistant' | 'tool' | 'system' | 'unknown'
+export type Role = 'user' | 'assistant' | 'tool' | 'system' | 'unknown'
 
 const roles: ReadonlyMap<string, Role> = new Map([
   ...['user', 'human', 'customer'].map(name => [name, 'user'] as const),
@@ -154,6 +154,9 @@ const roles: ReadonlyMap<string, Role> = new Map([
   ...['tool', 'function', 'tool_result'].map(name => [name, 'tool'] as const),
   ...['system', 'developer'].map(name => [name, 'system'] as const),
 ])
+
+/** What a name of a role means. */
+export const roleNamed = (name: string): Role => roles.get(name.toLowerCase()) ?? 'unknown'
 
 /** Where the name of a role stands: `type` in LangChain's own form. */
 function roleOf(message: JsonObject): Role {

@@ -22,6 +22,9 @@ const textTypes: ReadonlySet<unknown> = new Set([
   undefined,
 ])
 
+/** True for the type of a part whose text is shown. */
+export const isWordsType = (type: string): boolean => textTypes.has(type)
+
 /** What is shown for a part without words. */
 const media: Readonly<Record<string, string>> = {
   image: '[image]',
@@ -78,9 +81,11 @@ export function textOfCall(part: JsonObject): string {
   const name = nameOfCall(part)
   if (name === '') return ''
   const inner = innerCall(part)
-  const args = own(inner, 'arguments') ?? own(inner, 'args') ?? own(inner, 'input')
-  return `[tool_call ${name}(${textOfArguments(args)})]`
+  return textOfCallTo(name, own(inner, 'arguments') ?? own(inner, 'args') ?? own(inner, 'input'))
 }
+
+/** The same of a call whose parts are known. */
+export const textOfCallTo = (name: string, args: unknown): string => `[tool_call ${name}(${textOfArguments(args)})]`
 
 /** Arguments without blanks, however the framework wrote them. */
 function textOfArguments(args: unknown): string {
