@@ -10,6 +10,7 @@ import { type KeptBounds, keptBoundsOf } from './bounds.ts'
 import type { Passes } from './edges.ts'
 import { failedEventOf } from './failures.ts'
 import { capturedOneOf, keptSays, kindsOf, passesOf } from './filter.ts'
+import { guessBy, provenBy } from './guess.ts'
 import type { KeptDays } from './kept.ts'
 import type { OrganizationDays } from './organization.ts'
 import { hasFailed, type Said } from './said.ts'
@@ -44,24 +45,34 @@ export interface KeptFailures {
   readonly known: KeptBounds
 }
 
-/** Those of a page. Null: they are not kept, or not as far back. */
+/**
+ * Those of a page. Null: they are not kept, or not as far back. `early` is told of what is likely the answer: if it is, that is this same
+ * object.
+ */
 export async function readKeptFailures(
   kept: KeptDays,
   reader: Reader,
   { organization, ...page }: AskedFailures,
+  early: (guess: KeptFailures) => void = () => undefined,
 ): Promise<KeptFailures | null> {
   const kinds = page.filters.length === 0 ? { events: 'figures' as const, captures: [] } : kindsOf(page.filters)
   if (kinds === null) return null
+  const guess = page.filters.length === 0 ? guessBy(kept, organization, memory => failuresOf(memory, page)) : null
+  if (guess !== null) early(guess.said)
   const found = await kept.with(organization, ['figures', kinds.events, ...kinds.captures], async (memory, asked) => {
     if ((await memory.refresh(reader, asked)) !== 'done') return null
-    const failures = choose(memory, page)
-    // Null here would say that days do not fit.
-    if (failures === null) return { kept: null }
-    const chosen = { failures, areSure: failures.every(({ captured }) => captured === undefined) }
-    const conversations = new Set(neededOf(chosen, page.slice).map(({ conversation_id }) => conversation_id))
-    return { kept: { ...chosen, known: keptBoundsOf(memory, [...conversations]) } }
+    // Null itself would say that days do not fit.
+    return { kept: provenBy(guess, memory, () => failuresOf(memory, page)) }
   })
   return found?.kept ?? null
+}
+
+function failuresOf(memory: OrganizationDays, page: Omit<AskedFailures, 'organization'>): KeptFailures | null {
+  const failures = choose(memory, page)
+  if (failures === null) return null
+  const chosen = { failures, areSure: failures.every(({ captured }) => captured === undefined) }
+  const conversations = new Set(neededOf(chosen, page.slice).map(({ conversation_id }) => conversation_id))
+  return { ...chosen, known: keptBoundsOf(memory, [...conversations]) }
 }
 
 /** Those whose rows a page needs: where some may not pass, all of them tell where it begins. */

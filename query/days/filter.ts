@@ -17,6 +17,8 @@ export type Meets = (conversation: number) => boolean
 export interface KeptFilter {
   /** What must be kept to know. */
   readonly kinds: readonly Kind[]
+  /** Says who meets it, where memory alone knows. */
+  readonly known?: (memory: OrganizationDays) => Meets
   /** Asks for a window's edges, of memory or at once of the store. */
   ask(
     reader: Reader,
@@ -34,6 +36,7 @@ export interface AskedFilter {
 /** A condition that memory alone knows. */
 const known = (of: (memory: OrganizationDays) => Meets): KeptFilter => ({
   kinds: [],
+  known: of,
   ask: async (_reader, _window, asked) => ({ ...asked, meets: of }),
 })
 
@@ -216,8 +219,14 @@ function saysOneOf(memory: OrganizationDays, kind: ValuesKind, values: readonly 
   }
 }
 
-/** All of some conditions. */
-export const allKept = (filters: readonly KeptFilter[]): KeptFilter => ({
+/** All of some conditions; one alone is asked without a detour for each conversation. */
+export function allKept(all: readonly KeptFilter[]): KeptFilter {
+  const filters = all.filter(filter => filter !== EVERY)
+  const [one = EVERY, ...others] = filters
+  return others.length === 0 ? one : conjunction(filters)
+}
+
+const conjunction = (filters: readonly KeptFilter[]): KeptFilter => ({
   kinds: filters.flatMap(({ kinds }) => kinds),
   async ask(reader, window, of) {
     const all: ((memory: OrganizationDays) => Meets)[] = []

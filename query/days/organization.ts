@@ -52,6 +52,10 @@ export const asOfNow = (memory: Pick<OrganizationDays, 'now'>, asked: Refresh): 
 export interface OrganizationDays {
   /** What is read from now on is no older than this. */
   now(): number
+  /** How often what is kept of days has changed: until it does again, pages are what they are. */
+  age(): number
+  /** Nothing had arrived on any day when it was looked at last. */
+  isQuiet(): boolean
   /** Brings what is kept of some kinds to what the store holds. */
   refresh(reader: Reader, asked: Refresh): Promise<Refreshed>
   /** Keeps some kinds no longer. */
@@ -169,6 +173,8 @@ export function createOrganizationDays({
 
   return {
     now: telling.now,
+    age: people.age,
+    isQuiet: () => shelves.every(({ kind, arriving }) => kind !== 'figures' || arriving.size === 0),
     // Days that were about to be read are not there.
     refresh: (reader, asked) => refresh(reader, asked).catch(telling.fail),
     forget(kind) {

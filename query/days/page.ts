@@ -7,6 +7,7 @@ import { type Activity, dayNumber, type LastDay, noActivity, readLastDay, timeOf
 import { type KeptBounds, keptBoundsOf } from './bounds.ts'
 import type { KeptFilter, Meets } from './filter.ts'
 import { firstOf } from './first.ts'
+import { type Guess, guessBy, provenBy } from './guess.ts'
 import type { KeptDays } from './kept.ts'
 import { asOfNow, type Kind, type OrganizationDays, type Refresh } from './organization.ts'
 
@@ -23,22 +24,24 @@ export interface KeptPage {
   readonly known: KeptBounds
 }
 
+/** Of whose conversations, and who shows it. */
+interface AskedBy {
+  readonly organization: string
+  readonly filter: KeptFilter
+  /** What whoever shows the page will need. */
+  readonly beside?: readonly Kind[]
+  /** Is told of a page that is likely the one: if it is, the answer is this same object. */
+  readonly early?: (guess: KeptPage) => void
+}
+
 /** The page as `chooseConversations` chooses it. Null: days are not kept. */
-export function readKeptPage(
+export async function readKeptPage(
   kept: KeptDays,
   reader: Reader,
-  {
-    organization,
-    filter,
-    beside,
-    ...page
-  }: AskedPage & {
-    organization: string
-    filter: KeptFilter
-    /** What whoever shows the page will need. */
-    beside?: readonly Kind[]
-  },
+  { organization, filter, beside, early, ...page }: AskedPage & AskedBy,
 ): Promise<KeptPage | null> {
+  const guess = early === undefined ? null : guessPage(kept, organization, filter, page)
+  if (guess !== null) early?.(guess.said)
   const work = async (memory: OrganizationDays, asked: Refresh): Promise<KeptPage | null> => {
     const [last, filtered] = await Promise.all([
       readLastDay(reader, page.window),
@@ -46,11 +49,26 @@ export function readKeptPage(
     ])
     const asking = last === undefined ? filtered.asked : asOfNow(memory, filtered.asked)
     if ((await memory.refresh(reader, asking)) !== 'done') return null
-    const chosen = choose(memory, last, filtered.meets(memory), page)
-    const shown = chosen.slice(0, page.slice.limit - 1).map(({ conversation_id }) => conversation_id)
-    return { chosen, known: keptBoundsOf(memory, shown) }
+    return provenBy(guess, memory, () => pageOf(memory, last, filtered.meets(memory), page))
   }
   return kept.with(organization, ['figures', ...filter.kinds], work, beside)
+}
+
+/** The page as memory has it; null where the store has to be asked besides. */
+const guessPage = (
+  kept: KeptDays,
+  organization: string,
+  { known }: KeptFilter,
+  page: AskedPage,
+): Guess<KeptPage> | null =>
+  known === undefined || Number.isFinite(page.window.toMs)
+    ? null
+    : guessBy(kept, organization, memory => pageOf(memory, undefined, known(memory), page))
+
+function pageOf(memory: OrganizationDays, last: LastDay | undefined, meets: Meets, page: AskedPage): KeptPage {
+  const chosen = choose(memory, last, meets, page)
+  const shown = chosen.slice(0, page.slice.limit - 1).map(({ conversation_id }) => conversation_id)
+  return { chosen, known: keptBoundsOf(memory, shown) }
 }
 
 function choose(

@@ -20,6 +20,8 @@ export interface People {
   extentOf(conversation: number): { first: number; last: number }
   /** The day on which the first of its captures arrived, as `dayNumber` numbers it; 0 = it has none. */
   arrivedOn(conversation: number): number
+  /** How often days had changed when they were settled. */
+  age(): number
   /** Precondition: numbers of conversations are below `size`; a day that has changed is another object. */
   settle(days: { size: number } & PairsByDay): void
   bytes(): number
@@ -43,11 +45,13 @@ export function createPeople(users: Users): People {
   let known: PairsByDay = { captures: new Map(), events: new Map() }
   let changed: number[] = []
   let dropped = 0
+  let age = 0
   const more = createMore(users)
 
   /** Takes in what came to some days. @returns whether that is all that has changed. */
   const takeIn = (days: PairsByDay): boolean => {
     const [events, captures] = [changesOf(known.events, days.events), changesOf(known.captures, days.captures)]
+    if (events?.length !== 0 || captures?.length !== 0) age++
     if (events === null || captures === null || events.length + captures.length > CHANGED_DAYS_MAX) return false
     const newest = [...days.captures.keys()].reduce((a, b) => (a > b ? a : b), '')
     const told = (conversation: number): void => {
@@ -73,6 +77,7 @@ export function createPeople(users: Users): People {
     }),
     arrivedOn: conversation => sheet.arrived[conversation] ?? 0,
     bytes: () => sheet.owners.byteLength * 7.5,
+    age: () => age,
     settle({ size: now, captures, events }) {
       sheet = grown(sheet, now)
       if (!takeIn({ captures, events })) {

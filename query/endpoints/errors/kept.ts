@@ -2,7 +2,7 @@
 // their texts are among them.
 import type { QueryFilters } from '#proto/dashboard/shared.ts'
 import type { KeptBounds } from '../../days/bounds.ts'
-import { type FailedEvent, neededOf, readKeptFailures } from '../../days/failed-page.ts'
+import { type FailedEvent, type KeptFailures, neededOf, readKeptFailures } from '../../days/failed-page.ts'
 import type { Call } from '../../endpoint.ts'
 import { eventConditions, type KeyFilter, onlyMetadataOf } from '../../filters.ts'
 import { sliceOf } from '../../page.ts'
@@ -28,11 +28,16 @@ export async function readKeptPage(call: Call, request: QueryFilters): Promise<F
   if (filters.length === 0 && eventConditions(request).sql.length > 0) return null
   const slice = sliceOf(request)
   const asked = { organization: organization.id, window: windowOf(request, nowMs), filters, slice }
-  const chosen = await readKeptFailures(kept, reader, asked)
+  const read = (of: KeptFailures): Promise<Records> => readRecords(reader, neededOf(of, slice), of.known)
+  let early: { readonly guess: KeptFailures; readonly records: Promise<Records> } | undefined
+  const chosen = await readKeptFailures(kept, reader, asked, guess => {
+    early = { guess, records: read(guess) }
+    // Whoever needs it hears of its failure.
+    early.records.catch(() => undefined)
+  })
   if (chosen === null) return null
-  const { failures, areSure, known } = chosen
-  const needed = neededOf(chosen, slice)
-  const { records, all } = await readRecords(reader, needed, known)
+  const { failures, areSure } = chosen
+  const { records, all } = await (early?.guess === chosen ? early.records : read(chosen))
   // What surely passes was chosen already.
   const passing = areSure ? [] : records.filter(passes(failures, filters)).slice(slice.offset)
   const shown = areSure ? records : passing.slice(0, request.page_size)

@@ -22,12 +22,41 @@ import { type ConversationParts, readWhole, WHOLE_MAX_EVENTS } from '../../reads
 
 const NO_SESSIONS: ReadonlyMap<string, SessionState> = new Map()
 
-/** Conversations that are shown; `known`: what kept days know of them, where they have told. */
+/** Conversations that are shown; `known`: what kept days know of them, where they have told; `begun`: what is read by a guess. */
 interface Shown {
   readonly chosen: readonly ChosenConversation[]
   readonly known?: KeptBounds | undefined
+  readonly begun?: Begun | undefined
   readonly excludeIo: boolean
 }
+
+/** Reads of conversations, and what was known of them: they are good for those of which the same is known. */
+export interface Begun {
+  readonly known: KeptBounds
+  readonly sessions: Promise<ReadonlyMap<string, SessionState>>
+  readonly parts: Promise<ConversationParts>
+}
+
+/** Begins to read what `hydrate` will show of conversations, where few statements read all of it. */
+export function beginHydrating({ reader }: Call, known: KeptBounds): Begun | undefined {
+  const { bounds, events } = known
+  if (bounds === null || events > WHOLE_MAX_EVENTS) return undefined
+  const sessions = statesOf(reader, bounds.conversations, known)
+  const parts = readWhole(reader, bounds, CONVERSATION_EVENTS)
+  // Whoever needs them hears of their failure.
+  for (const read of [sessions, parts]) read.catch(() => undefined)
+  return { known, sessions, parts }
+}
+
+/** What captures say of conversations. */
+const statesOf = async (
+  reader: Reader,
+  ids: readonly string[],
+  known: KeptBounds | null,
+): Promise<ReadonlyMap<string, SessionState>> =>
+  known !== null && known.capturedFrom === undefined
+    ? NO_SESSIONS
+    : readStates(reader, ids, { from: known?.capturedFrom })
 
 /**
  * Rows in the order chosen. Figures must be there; traits, events, texts and costs may be missing. Traits, the dearest of them, are read
@@ -35,21 +64,15 @@ interface Shown {
  */
 export async function hydrate(
   { reader, kept, organization }: Call,
-  { chosen, known: told, excludeIo }: Shown,
+  { chosen, known: told, begun, excludeIo }: Shown,
   { orElse }: Missing,
   ofUsers: (users: readonly string[]) => Promise<void> = async () => undefined,
 ): Promise<ConversationRow[]> {
   const ids = chosen.map(conversation => conversation.conversation_id)
   const known = told ?? (await readKeptBounds(kept, reader, { organization: organization.id, conversations: ids }))
-  const isUncaptured = known !== null && known.capturedFrom === undefined
-  const sessionsRead = orElse(
-    isUncaptured ? Promise.resolve(NO_SESSIONS) : readStates(reader, ids, { from: known?.capturedFrom }),
-    NO_SESSIONS,
-  )
-  const partsRead =
-    known === null
-      ? boundsOf(reader, ids).then(bounds => readParts(reader, bounds, { orElse }))
-      : readParts(reader, known.bounds, { events: known.events, orElse })
+  const early = begun?.known === known ? begun : undefined
+  const sessionsRead = orElse(early?.sessions ?? statesOf(reader, ids, known), NO_SESSIONS)
+  const partsRead = early?.parts ?? readPartsOf(reader, ids, { known, orElse })
   const [sessions, { facts, costs }, newest] = await Promise.all([
     sessionsRead,
     partsRead,
@@ -68,6 +91,15 @@ export async function hydrate(
     }
   })
 }
+
+const readPartsOf = async (
+  reader: Reader,
+  ids: readonly string[],
+  { known, orElse }: { known: KeptBounds | null; orElse: Missing['orElse'] },
+): Promise<ConversationParts> =>
+  known === null
+    ? readParts(reader, await boundsOf(reader, ids), { orElse })
+    : readParts(reader, known.bounds, { events: known.events, orElse })
 
 /** Of conversations with few events, all at once; else part by part, of which costs and events may be missing. */
 async function readParts(

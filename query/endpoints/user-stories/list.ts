@@ -15,7 +15,7 @@ import { pageOf, sliceOf } from '../../page.ts'
 import { chooseConversations, positionOf } from '../../reads/conversation-page.ts'
 import { type Histories, NO_HISTORIES, readHistories } from '../../reads/histories.ts'
 import { windowFrom, windowOf } from '../../window.ts'
-import { hydrate } from './conversations.ts'
+import { type Begun, beginHydrating, hydrate } from './conversations.ts'
 import { keptFilterOf, storyConditions } from './filters.ts'
 import { groupedStories, requireGrouping } from './grouped.ts'
 
@@ -39,12 +39,16 @@ export async function readStories(call: Call, request: UserStoriesRequest): Prom
   const asked = { conditions, filter: keptFilterOf(request, call.organization.id) }
   // Histories of its users need prices.
   const beside = request.allow_limited_preview ? [] : (['prices'] as const)
-  const which = { window, sort: request.sort, slice: sliceOf(request), beside }
+  let begun: Begun | undefined
+  const early = (guess: KeptPage): void => {
+    begun = beginHydrating(call, guess.known)
+  }
+  const which = { window, sort: request.sort, slice: sliceOf(request), beside, early }
   const { chosen, known } = await chooseStories(call, asked, which)
   const missing = createMissing(call)
   let users: readonly string[] = []
   let histories: Histories = NO_HISTORIES
-  const shown = { chosen: chosen.slice(0, request.page_size), known, excludeIo: request.exclude_io }
+  const shown = { chosen: chosen.slice(0, request.page_size), known, begun, excludeIo: request.exclude_io }
   const conversations = await hydrate(call, shown, missing, async found => {
     if (request.allow_limited_preview) return
     users = found
@@ -69,12 +73,16 @@ interface AskedStories {
 async function chooseStories(
   { reader, kept, organization }: Call,
   { conditions, filter }: AskedStories,
-  { beside, ...page }: AskedPage & { readonly beside: readonly Kind[] },
+  {
+    beside,
+    early,
+    ...page
+  }: AskedPage & { readonly beside: readonly Kind[]; readonly early: (guess: KeptPage) => void },
 ): Promise<Pick<KeptPage, 'chosen'> & Partial<KeptPage>> {
   const found =
     filter === null
       ? null
-      : await readKeptPage(kept, reader, { organization: organization.id, filter, beside, ...page })
+      : await readKeptPage(kept, reader, { organization: organization.id, filter, beside, early, ...page })
   return found ?? { chosen: await chooseConversations(reader, { conditions, ...page }) }
 }
 
