@@ -31,46 +31,44 @@ export async function readLastDay(reader: Reader, window: Window): Promise<LastD
 
 /** Of every conversation. */
 export function activityOf(memory: OrganizationDays, window: Window, last: LastDay | undefined): Activity {
-  const activity = noActivity(memory.ids.size())
-  walkBack(activity, memory, { window, last }, { meet: () => undefined, goesOn: () => true })
-  return activity
-}
-
-/** Nobody was active yet. */
-export const noActivity = (size: number): Activity => ({ days: new Uint16Array(size), nanos: new Float64Array(size) })
-
-/** Who walks back: is told of each conversation on the day that it was last active, and says after each day whether to go on. */
-interface Walker {
-  meet(conversation: number): void
-  goesOn(): boolean
-}
-
-/** Fills in a window's activity day by day, the newest first: a page of the newest needs none of the days behind it. */
-export function walkBack(
-  { days, nanos }: Activity,
-  memory: OrganizationDays,
-  { window, last }: { window: Window; last: LastDay | undefined },
-  walker: Walker,
-): void {
-  const { from_day, to_day } = window.parameters
-  // What was last active on the first day may have been so before the window began.
-  const begin = (window.fromMs % DAY_MS) * 1_000_000
-  const add = (day: string, conversations: ArrayLike<number>, standing: ArrayLike<number>): boolean => {
-    const [number, since] = [dayNumber(day), day === from_day ? begin : 0]
+  const size = memory.ids.size()
+  const [days, nanos] = [new Uint16Array(size), new Float64Array(size)]
+  for (const { day, conversations, standing, since } of daysBack(memory, { window, last })) {
+    const number = dayNumber(day)
     for (let i = 0; i < conversations.length; i++) {
       const conversation = conversations[i] as number
       if (days[conversation] !== 0 || (standing[i] as number) < since) continue
       days[conversation] = number
       nanos[conversation] = standing[i] as number
-      walker.meet(conversation)
     }
-    return walker.goesOn()
   }
-  if (last !== undefined && !add(to_day, numbersOf(memory.ids, last.ids), last.standing)) return
+  return { days, nanos }
+}
+
+/** What a window holds of a day: who was active, and when last, from some nanosecond of the day on. */
+export interface ActiveDay {
+  readonly day: string
+  readonly conversations: ArrayLike<number>
+  readonly standing: ArrayLike<number>
+  readonly since: number
+}
+
+/** Days of a window, the newest first. */
+export function* daysBack(
+  memory: OrganizationDays,
+  { window, last }: { readonly window: Window; readonly last: LastDay | undefined },
+): Generator<ActiveDay> {
+  const { from_day, to_day } = window.parameters
+  // What was last active on the first day may have been so before the window began.
+  const sinceOf = (day: string): number => (day === from_day ? (window.fromMs % DAY_MS) * 1_000_000 : 0)
+  if (last !== undefined) {
+    const conversations = numbersOf(memory.ids, last.ids)
+    yield { day: to_day, conversations, standing: last.standing, since: sinceOf(to_day) }
+  }
   const held = [...memory.days()].filter(day => day >= from_day && day < to_day).sort()
   for (const day of held.reverse()) {
     const pairs = memory.pairsOf(day)
-    if (pairs !== undefined && !add(day, pairs.conversations, pairs.standing)) return
+    if (pairs !== undefined) yield { day, ...pairs, since: sinceOf(day) }
   }
 }
 

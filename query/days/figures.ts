@@ -144,6 +144,7 @@ export function distinctOf(memory: OrganizationDays, all: readonly Part[], curre
   const ever = new Uint8Array(memory.ids.size())
   const usersEver = new Uint8Array(memory.users.size())
   const usersOfDay = new Uint32Array(memory.users.size())
+  const { users: owners } = memory.settled()
   const whole = { conversations: 0, users: 0 }
   const counts = parts.map(({ day, conversations }, i): Distinct => {
     let known = 0
@@ -152,7 +153,7 @@ export function distinctOf(memory: OrganizationDays, all: readonly Part[], curre
         ever[conversation] = 1
         whole.conversations++
       }
-      const user = memory.userOf(conversation)
+      const user = owners[conversation] ?? 0
       if (user === 0 || usersOfDay[user] === i + 1) continue
       usersOfDay[user] = i + 1
       known++

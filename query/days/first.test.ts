@@ -20,6 +20,9 @@ t.test('as when all are put in order, however they stand', t => {
     for (const [how, list] of Object.entries(lists)) {
       for (const count of [0, 1, 20, 700, 5_000]) {
         t.strictSame(firstOf(list, count, order), inOrder.slice(0, count), `${count} of ${size}, ${how}`)
+        const isOdd = (one: number): boolean => one % 2 === 1
+        const odd = inOrder.filter(isOdd).slice(0, count)
+        t.strictSame(firstOf(Uint32Array.from(list), count, order, isOdd), odd, `of those that pass, ${how}`)
       }
     }
   }

@@ -4,14 +4,19 @@
 /** Candidates that are put in order at once, besides twice as many as are wanted. */
 const AT_ONCE = 64
 
-/** The first `count` of `all`; `order` as `sort` takes it, and never 0. */
-export function firstOf(all: readonly number[], count: number, order: (a: number, b: number) => number): number[] {
+/** The first `count` of `all` that pass; `order` as `sort` takes it, and never 0. What is behind the first ones need not pass. */
+export function firstOf(
+  all: ArrayLike<number>,
+  count: number,
+  order: (a: number, b: number) => number,
+  passes: (one: number) => boolean = () => true,
+): number[] {
   let last: number | undefined
   let found: number[] = []
   // From the end: there stands what came last, which is what pages mostly show.
   for (let i = all.length - 1; i >= 0; i--) {
     const one = all[i] as number
-    if (last !== undefined && order(last, one) < 0) continue
+    if ((last !== undefined && order(last, one) < 0) || !passes(one)) continue
     found.push(one)
     if (found.length < count * 2 + AT_ONCE) continue
     found = found.sort(order).slice(0, count)

@@ -1,6 +1,5 @@
 // A page as memory has it before it is brought up to date, so that its rows are read beside what proves it. A guess that holds spares its
 // page from being chosen again; one that does not was read for nothing, so none is made where events arrive.
-import { isDeepStrictEqual } from 'node:util'
 import type { KeptDays } from './kept.ts'
 import type { OrganizationDays } from './organization.ts'
 
@@ -25,10 +24,7 @@ export function guessBy<T>(
   return said === null ? null : { said, memory, age }
 }
 
-/** What memory says that is up to date: the guess itself, where it says the same. */
+/** What memory says that is up to date: the guess itself, where nothing has changed since. */
 export function provenBy<T>(guess: Guess<T> | null, memory: OrganizationDays, say: () => T): T {
-  if (guess === null) return say()
-  if (guess.memory === memory && guess.age === memory.age()) return guess.said
-  const said = say()
-  return isDeepStrictEqual(said, guess.said) ? guess.said : said
+  return guess !== null && guess.memory === memory && guess.age === memory.age() ? guess.said : say()
 }

@@ -3,12 +3,13 @@ import type { Slice } from '../page.ts'
 import type { Reader } from '../reader.ts'
 import type { ChosenConversation } from '../reads/conversation-page.ts'
 import type { Window } from '../window.ts'
-import { type Activity, dayNumber, type LastDay, noActivity, readLastDay, timeOf, walkBack } from './activity.ts'
+import { activityOf, dayNumber, type LastDay, readLastDay, timeOf } from './activity.ts'
 import { type KeptBounds, keptBoundsOf } from './bounds.ts'
 import type { KeptFilter, Meets } from './filter.ts'
 import { firstOf } from './first.ts'
 import { type Guess, guessBy, provenBy } from './guess.ts'
 import type { KeptDays } from './kept.ts'
+import { type Latest, latestOf } from './latest.ts'
 import { asOfNow, type Kind, type OrganizationDays, type Refresh } from './organization.ts'
 
 /** Which page. */
@@ -77,60 +78,58 @@ function choose(
   meets: Meets,
   { window, sort, slice }: AskedPage,
 ): ChosenConversation[] {
-  const activity = noActivity(memory.ids.size())
-  const after = afterCursor(memory, activity, { sort, slice })
   const { events } = memory.settled()
-  const wanted = slice.offset + slice.limit
-  // By the day that they were last active on, newest first: only those of the days that the page reaches are put in order.
-  const byDay: number[][] = []
-  let [eligible, found]: [number[], number] = [[], 0]
-  const meet = (conversation: number): void => {
-    if (events[conversation] !== 0 && after(conversation) && meets(conversation)) eligible.push(conversation)
-  }
-  const goesOn = (): boolean => {
-    byDay.push(eligible)
-    found += eligible.length
-    eligible = []
-    return sort === 'oldest' || found < wanted
-  }
-  walkBack(activity, memory, { window, last }, { meet, goesOn })
-  if (sort === 'oldest') byDay.reverse()
-  const reached: number[] = []
-  for (const eligible of byDay) {
-    for (const conversation of eligible) reached.push(conversation)
-    if (reached.length >= wanted) break
-  }
-  const { days, nanos } = activity
-  return firstOf(reached, wanted, isAhead(memory, activity, sort))
-    .slice(slice.offset)
-    .map(conversation => ({
-      conversation_id: memory.ids.textOf(conversation),
-      last_at: timeOf({ day: days[conversation] as number, nanos: nanos[conversation] as number }),
-    }))
+  const after = afterCursor(memory, { sort, slice })
+  const passes = (one: Latest): boolean => events[one.conversation] !== 0 && after(one) && meets(one.conversation)
+  const asked = { window, last, wanted: slice.offset + slice.limit }
+  const found = sort === 'newest' ? latestOf(memory, asked, passes) : earliestOf(memory, asked, passes)
+  return found.slice(slice.offset).map(one => ({
+    conversation_id: memory.ids.textOf(one.conversation),
+    last_at: timeOf(one),
+  }))
 }
 
-/** Order of a page: by last activity, ties by id. */
-function isAhead(memory: OrganizationDays, { days, nanos }: Activity, sort: AskedPage['sort']) {
-  const sign = sort === 'newest' ? -1 : 1
-  return (a: number, b: number): number => {
-    const later = (days[a] as number) - (days[b] as number) || (nanos[a] as number) - (nanos[b] as number)
-    return later * sign || (memory.ids.textOf(a) < memory.ids.textOf(b) ? -1 : 1)
+/** Of those that were not active for the longest time, ties by id. */
+function earliestOf(
+  memory: OrganizationDays,
+  { window, last, wanted }: { window: Window; last: LastDay | undefined; wanted: number },
+  passes: (one: Latest) => boolean,
+): Latest[] {
+  const { days, nanos } = activityOf(memory, window, last)
+  const one = (conversation: number): Latest => ({
+    ...{ conversation, day: days[conversation] as number, nanos: nanos[conversation] as number },
+  })
+  // By the day that they were last active on: only those of the days that the page reaches are put in order.
+  const byDay = new Map<number, number[]>()
+  for (let conversation = 0; conversation < days.length; conversation++) {
+    const day = days[conversation] as number
+    if (day === 0 || !passes(one(conversation))) continue
+    const eligible = byDay.get(day)
+    if (eligible === undefined) byDay.set(day, [conversation])
+    else eligible.push(conversation)
   }
+  const inOrder = (a: number, b: number): number =>
+    (nanos[a] as number) - (nanos[b] as number) || (memory.ids.textOf(a) < memory.ids.textOf(b) ? -1 : 1)
+  const found: Latest[] = []
+  for (const day of [...byDay.keys()].sort((a, b) => a - b)) {
+    for (const next of firstOf(byDay.get(day) as number[], wanted - found.length, inOrder)) found.push(one(next))
+    if (found.length === wanted) break
+  }
+  return found
 }
 
 /** Whether a conversation comes after the cursor. */
 function afterCursor(
-  memory: OrganizationDays,
-  { days, nanos }: Activity,
+  { ids }: OrganizationDays,
   { sort, slice: { after } }: Pick<AskedPage, 'sort' | 'slice'>,
-): Meets {
+): (one: Latest) => boolean {
   if (after === undefined) return () => true
   const sign = sort === 'newest' ? -1 : 1
   const day = dayNumber(after.at.slice(0, 10))
   const nano = nanosOf(after.at)
-  return conversation => {
-    const later = ((days[conversation] as number) - day || (nanos[conversation] as number) - nano) * sign
-    return later > 0 || (later === 0 && memory.ids.textOf(conversation) > after.id)
+  return one => {
+    const later = (one.day - day || one.nanos - nano) * sign
+    return later > 0 || (later === 0 && ids.textOf(one.conversation) > after.id)
   }
 }
 

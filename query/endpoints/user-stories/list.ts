@@ -1,5 +1,6 @@
 // POST /dashboard/api/user-stories: conversations by last activity, each with its figures, traits and newest events; or
 // groups of them.
+import { setImmediate } from 'node:timers/promises'
 import type { CostMetadata } from '#proto/dashboard/shared.ts'
 import type { ConversationRow, VisibleUserSummary } from '#proto/dashboard/user-stories.ts'
 import { UserStoriesRequest, UserStoriesResponse } from '#proto/dashboard/user-stories.ts'
@@ -52,6 +53,8 @@ export async function readStories(call: Call, request: UserStoriesRequest): Prom
   const conversations = await hydrate(call, shown, missing, async found => {
     if (request.allow_limited_preview) return
     users = found
+    // To look through memory takes the node as long as some reads take, of which those of texts are about to be asked.
+    await setImmediate()
     histories = await missing.orElse(historiesOf(call, users, asked), NO_HISTORIES)
   })
   const user_summaries = request.allow_limited_preview ? [] : summarize(conversations, users, histories)
