@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { parentPort } from 'node:worker_threads'
 import { encodeRange, parseRange } from '#processors/block.ts'
 import { createEncoder, type EncodedBlock } from '#processors/encoder.ts'
+import { letGo } from '#processors/let-go.ts'
 import type { FrameContext, Unit } from '#processors/outcome.ts'
 import { unitsOfSpans } from '#processors/parsers/otlp.ts'
 import { plainReadings } from '#processors/readings.ts'
@@ -25,6 +26,8 @@ export interface Question {
   readonly database: string | null
   /** Names the batch: what is inserted again is another batch to the store. */
   readonly token: string
+  /** Where parley's blocks are written, as a processor lends its workers memory. */
+  readonly room?: SharedArrayBuffer | undefined
 }
 
 /** What it answers. */
@@ -62,7 +65,7 @@ async function answer(question: Question): Promise<void> {
   port.postMessage(reply, buffers)
 }
 
-function parley({ bytes, ends }: Question): Pick<Answer, 'blocks' | 'events'> {
+function parley({ bytes, ends, room }: Question): Pick<Answer, 'blocks' | 'events'> {
   const input = {
     ...{ bytes, ends, sequences: ends.map((_, i) => i + 1), partition: 0, generation: 1, classes: {} },
     ...{ reading: plainReadings.now(), dead: [], scope: {} },
@@ -71,8 +74,10 @@ function parley({ bytes, ends }: Question): Pick<Answer, 'blocks' | 'events'> {
     parseRange(input, parsers, () => {}),
     input,
     [],
-    createEncoder(),
+    createEncoder(room),
   )
+  // As processors/worker-task.ts does.
+  letGo([bytes])
   const events = blocks.reduce((sum, { table, rows }) => sum + (table === 'events' ? rows : 0), 0)
   return { blocks, events }
 }

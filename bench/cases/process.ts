@@ -7,6 +7,8 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { Worker } from 'node:worker_threads'
 import { insertBody } from '#processors/insert.ts'
+import { letGo } from '#processors/let-go.ts'
+import { Slabs } from '#processors/slabs.ts'
 import { blockTables } from '#proto/rows.ts'
 import type { Store } from '#store/client.ts'
 import {
@@ -44,6 +46,8 @@ interface Rig {
   readonly databases: Readonly<Record<Contender, TestDatabase>>
   /** A thread each: what one leaves in its heap is not collected by the other. */
   readonly threads: Readonly<Record<'parley' | 'ordinary', Worker>>
+  /** Memory that parley's worker is lent. */
+  readonly slabs: Slabs
   readonly dir: string
 }
 
@@ -71,7 +75,13 @@ async function startRig(t: Teardown): Promise<Rig> {
     t.teardown(() => worker.terminate())
     return worker
   }
-  return { engine, databases, threads: { parley: thread(), ordinary: thread() }, dir: await tempDir(t) }
+  return {
+    engine,
+    databases,
+    threads: { parley: thread(), ordinary: thread() },
+    slabs: new Slabs(),
+    dir: await tempDir(t),
+  }
 }
 
 async function contest(rig: Rig, batch: Batch, rounds: number): Promise<void> {
@@ -94,6 +104,7 @@ async function contest(rig: Rig, batch: Batch, rounds: number): Promise<void> {
         if (contender === 'ordinary') continue
         events = made.events
         files = await written(rig, made.blocks)
+        letGo(made.blocks.map(({ body }) => body))
       }
       // The first one warms up.
       if (round > 0) measured[contender].push(roundOf(turns, events))
@@ -165,10 +176,14 @@ async function nodeTurn(
   const startedAt = performance.now()
   const bytes = batch.bytes.slice()
   const where = { url: engine.url, database: contender === 'ordinary' ? database : null, token }
-  const question: Question = { bytes, ends: batch.ends, ...where }
+  const room = contender === 'parley' ? rig.slabs.lend(bytes.length) : undefined
+  const question: Question = { bytes, ends: batch.ends, ...where, room }
   const heard = once(threads[contender], 'message') as Promise<[Answer]>
   threads[contender].postMessage(question, [bytes.buffer])
-  const [{ blocks, events, cpu, gcMs }] = await heard
+  const [{ blocks: made, events, cpu, gcMs }] = await heard
+  const bodies = made.map(({ body }) => body)
+  const own = room === undefined ? bodies : rig.slabs.received(room, batch.bytes.length, bodies)
+  const blocks = made.map((block, i) => ({ ...block, body: own[i] as Uint8Array }))
   const signal = new AbortController().signal
   for (const { table: name, body, month } of blocks) {
     const outcome = await insertBody(store, { table: name, token: `${token}.${name}.${month}`, body, signal })
