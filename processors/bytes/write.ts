@@ -147,7 +147,7 @@ function wordAt(bytes: Uint8Array, at: number): number {
 
 function addText(column: TextColumn, said: Said | null): void {
   if (said === null) column.add('')
-  else if (said instanceof Excerpt) column.addBytes(said.bytes, said.start, said.end)
+  else if (said instanceof Excerpt) column.addSteady(said.bytes, said.start, said.end)
   else if (said instanceof Quoted) said.addTo(column)
   else column.add(said.text)
 }
@@ -357,7 +357,7 @@ function addMasked(values: TextColumn, reading: ByteReading, at: number): void {
   const [from, to] = [data[row + A.x] as number, data[row + A.y] as number]
   const look = lookOf(reading, at)
   if ((look & Look.suspicious) === 0 && ((look & Look.ascii) !== 0 || isText(bytes, from, to))) {
-    values.addBytes(bytes, from, to)
+    values.addSteady(bytes, from, to)
   } else values.add(wellFormed(maskText(bytes.toString('utf8', from, to))))
 }
 

@@ -31,20 +31,22 @@ function placed(text: string | Uint8Array): { from: Buffer; start: number; end: 
 
 t.test('texts and dictionaries, added as bytes or as text', async t => {
   const random = randomOf(1)
-  const [text, bytes] = [new TextColumn(), new TextColumn()]
+  const [text, bytes, steady] = [new TextColumn(), new TextColumn(), new TextColumn()]
   const [words, mixed] = [new DictionaryColumn(), new DictionaryColumn()]
   for (let i = 0; i < CASES; i++) {
-    const value = textOf(random)
+    const value = random(12) === 0 ? textOf(random).repeat(random(300)) : textOf(random)
     const { from, start, end } = placed(value)
     text.add(value)
     bytes.addBytes(from, start, end)
     words.add(value)
+    steady.addSteady(from, start, end)
     if (random(3) === 0) mixed.add(value)
     else mixed.addBytes(from, start, end)
     if (i % 500 !== 499) continue
     t.equal(bytesOf(bytes), bytesOf(text))
+    t.equal(bytesOf(steady), bytesOf(text))
     t.equal(bytesOf(mixed), bytesOf(words))
-    for (const column of [text, bytes, words, mixed]) column.clear()
+    for (const column of [text, bytes, steady, words, mixed]) column.clear()
   }
 })
 

@@ -10,6 +10,16 @@ const LONG = 4096
 const LINE_FEED = 0x0a
 /** Room for the length before the text, and for the guess of it. */
 const LENGTH_BYTES = 10
+/** From here on a copy costs more than a note of where the text stands. */
+const NOTED_BYTES = 4096
+
+/** A text that stands elsewhere until the column is written: its bytes belong before `at`. */
+interface Noted {
+  readonly at: number
+  readonly from: Uint8Array
+  readonly start: number
+  readonly end: number
+}
 
 /** UTF-8 texts, each behind its length. */
 export class TextColumn implements Column {
@@ -18,6 +28,8 @@ export class TextColumn implements Column {
   lastAt = 0
   #rows = 0
   readonly #bytes = new Bytes()
+  #noted: Noted[] = []
+  #notedBytes = 0
 
   get rows(): number {
     return this.#rows
@@ -54,6 +66,21 @@ export class TextColumn implements Column {
     copyBytes(from, start, end, bytes.data, at)
     this.lastAt = at
     bytes.length = at + size
+  }
+
+  /** The same of bytes that nobody changes until the column is cleared: long texts are copied only when it is written. Leaves `lastAt`. */
+  addSteady(from: Uint8Array, start: number, end: number): void {
+    const size = end - start
+    if (size < NOTED_BYTES) {
+      this.addBytes(from, start, end)
+      return
+    }
+    const bytes = this.#bytes
+    this.#rows++
+    bytes.reserve(LENGTH_BYTES)
+    bytes.length = writeVarint(bytes.data, bytes.length, size)
+    this.#noted.push({ at: bytes.length, from, start, end })
+    this.#notedBytes += size
   }
 
   /** Adds `count` texts at once, written as they stand in a column (see `encodedTexts`); `lastAt` stays what it was. */
@@ -116,23 +143,36 @@ export class TextColumn implements Column {
     return { rows: this.#rows, length: this.#bytes.length }
   }
 
-  /** Forgets what was added since `mark`. */
+  /** Forgets what was added since `mark`. Precondition: nothing of it was steady. */
   rewind({ rows, length }: { readonly rows: number; readonly length: number }): void {
     this.#rows = rows
     this.#bytes.length = length
   }
 
   byteLength(): number {
-    return this.#bytes.length
+    return this.#bytes.length + this.#notedBytes
   }
 
   write(into: Uint8Array, at: number): number {
-    return this.#bytes.write(into, at)
+    const { data, length } = this.#bytes
+    let done = 0
+    let position = at
+    for (const noted of this.#noted) {
+      copyBytes(data, done, noted.at, into, position)
+      position += noted.at - done
+      copyBytes(noted.from, noted.start, noted.end, into, position)
+      position += noted.end - noted.start
+      done = noted.at
+    }
+    copyBytes(data, done, length, into, position)
+    return position + length - done
   }
 
   clear(): void {
     this.#rows = 0
     this.#bytes.clear()
+    if (this.#notedBytes > 0) this.#noted = []
+    this.#notedBytes = 0
   }
 }
 
