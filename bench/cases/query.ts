@@ -25,6 +25,8 @@ const MiB = 1024 * 1024
 
 interface Options {
   readonly rounds: number
+  /** While events arrive: of as many answers p95 is not the largest. */
+  readonly loadRounds: number
   readonly recount: boolean
   readonly only: RegExp
   readonly load: boolean
@@ -37,6 +39,7 @@ export async function query(args: readonly string[]): Promise<void> {
     args: [...args],
     options: {
       ...{ dir: text, settle: text, out: text, events: text, texts: text, share: text, rounds: text, only: text },
+      'load-rounds': text,
       ...{
         hostile: { type: 'boolean' },
         'build-only': { type: 'boolean' },
@@ -51,6 +54,7 @@ export async function query(args: readonly string[]): Promise<void> {
   const dir = resolve(values.dir ?? '.parley-bench')
   const options: Options = {
     rounds: Number(values.rounds ?? 20),
+    loadRounds: Number(values['load-rounds'] ?? 30),
     recount: values['no-recount'] !== true,
     only: new RegExp(values.only ?? ''),
     load: values['no-load'] !== true,
@@ -127,7 +131,7 @@ async function report(
     )
   }
   await bench.store.command('SYSTEM START MERGES')
-  const loaded = options.load ? await underLoad(bench, questions, options.rounds) : new Map<string, number[]>()
+  const loaded = options.load ? await underLoad(bench, questions, options.loadRounds) : new Map<string, number[]>()
   const lines = measured.map(one => lineOf(one, loaded.get(one.question.name)))
   const machine = `${cpus().length} cores, ${Math.round(totalmem() / MiB / 1024)} GiB; load of the machine at the end ${loadavg()[0]?.toFixed(1)}`
   console.log(`${kind.name}: ${machine}\n\n${table(HEADER, lines)}`)
