@@ -17,6 +17,8 @@ export const auditedReads: Readonly<Record<string, string>> = {
   'GET /dashboard/api/organization/audit/export': 'audit.export',
 }
 
+const READS: ReadonlySet<string> = new Set(Object.values(auditedReads))
+
 /** Changes that anyone may make, which their role does not tell from reads. */
 const audited: Readonly<Record<string, string>> = {
   'POST /dashboard/api/organizations/{id}/leave': 'organizations.leave',
@@ -33,6 +35,9 @@ export function actionOf(endpoint: Endpoint): string | null {
   const words = endpoint.path.replace('/dashboard/api/', '').split('/')
   return `${words.filter(word => !word.startsWith('{')).join('.')}.${verbs[endpoint.method]}`
 }
+
+/** Whether an action changes something. */
+export const isChange = (action: string | null): boolean => action !== null && !READS.has(action)
 
 /** What a request was about: the innermost id of its path, or the record that its body or its answer names. */
 export function targetOf(params: Readonly<Record<string, string>>, value: unknown, answer: unknown): string {

@@ -51,6 +51,11 @@ export const querySettings = {
     'memory for whole days of organizations from which figures are answered, in MiB; the days of those that were asked for last are kept. 0 = every answer is read',
     { default: 1024, min: 0, max: 1024 * 1024 },
   ),
+  freshMs: integer(
+    'PARLEY_QUERY_FRESH_MS',
+    'how old what kept days say may be, in milliseconds, where events of an organization arrive densely: many questions then share one look at the store. 0 = every question looks',
+    { default: 1000, min: 0, max: 60_000 },
+  ),
   checkResponses: choice(
     'PARLEY_QUERY_CHECK_RESPONSES',
     'compare every answer with its schema, for tests and development',

@@ -18,7 +18,7 @@ import { accessOf } from './access.ts'
 import { admit, readParams } from './admit.ts'
 import type { Audit } from './audit.ts'
 import { actorOf } from './audit.ts'
-import { actionOf, targetOf } from './audited.ts'
+import { actionOf, isChange, targetOf } from './audited.ts'
 import type { Authenticator, Headers, Principal, UserPrincipal } from './auth.ts'
 import { KEEP_NOTHING, type KeptDays } from './days/kept.ts'
 import type { Prefetch, Prefetched } from './prefetch.ts'
@@ -220,11 +220,10 @@ export function createRunner(options: RunnerOptions): (endpoint: Endpoint) => Ru
       const params = readParams(plain.params)
       const value = request?.read(asked(endpoint.method))
       const { control, signIn, rejects, cursors, stored, prices, payloads, journal } = options
-      const { signal } = plain
       const log = options.log.child({ request: plain.id, organization: entered?.organization.id })
       const visitor = { headers: plain.headers, address: plain.address }
-      const bare = { control, signIn, principal, visitor, params, nowMs: clock(), log, signal }
-      const reads = entered && readsOf(entered.organization.id, value, signal)
+      const bare = { control, signIn, principal, visitor, params, nowMs: clock(), log, signal: plain.signal }
+      const reads = entered && readsOf(entered.organization.id, value, plain.signal)
       const answer = await endpoint.work(
         // The shapes of endpoints without an organization know of none: see personEndpoint and openEndpoint.
         (entered === null
@@ -241,6 +240,8 @@ export function createRunner(options: RunnerOptions): (endpoint: Endpoint) => Ru
       )
       reads?.answered()
       if (action !== null && entered !== null && principal !== null) {
+        // Whoever has changed something sees what became of it.
+        if (isChange(action)) options.kept?.endLoans(entered.organization.id)
         await options.audit?.note({
           ...{ organization: entered.organization.id, actor: actorOf(principal), action },
           ...{ target: targetOf(params, value, answer), address: plain.address, request: plain.id },

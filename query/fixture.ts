@@ -23,7 +23,7 @@ import type { createTenant, WalledDatabase } from '#test/rig.ts'
 import { connectNats, silentLog, startNats, walledDatabase } from '#test/rig.ts'
 import { createAudit, storeAudit } from './audit.ts'
 import { createAuthenticator } from './auth.ts'
-import { createKeptDays } from './days/kept.ts'
+import { createKeptDays, type KeptDays } from './days/kept.ts'
 import type { Endpoint } from './endpoint.ts'
 import { createRunner } from './endpoint.ts'
 import { remembering } from './fixture-remembered.ts'
@@ -232,6 +232,8 @@ export interface NodeOptions {
   readonly store?: (db: WalledDatabase) => Store
   /** Inserts of events have their projections at once. */
   readonly aggregated?: boolean
+  /** Watches kept days. */
+  readonly keeping?: (kept: KeptDays) => KeptDays
 }
 
 /** As by default. */
@@ -274,8 +276,9 @@ export async function startNode(t: Teardown, options: NodeOptions = {}): Promise
   const auditing = storeAudit({ stream: auditStream, storeOf: () => db.store, log: silentLog })
   t.teardown(() => auditing.stop())
   const openReader = readersOver(reading, { maxSeconds: 20, metrics })
-  // Long enough for any machine: every answer of these tests that may come from kept days does.
-  const kept = createKeptDays({ maxMb: 64, waitMs: 600_000, openReader, metrics, log: silentLog })
+  // Long enough for any machine: every answer of these tests that may come from kept days does. And each of them asks, since rows are
+  // written into the store by the thousand and recounted at once.
+  const kept = createKeptDays({ maxMb: 64, waitMs: 600_000, freshMs: 0, openReader, metrics, log: silentLog })
   t.teardown(() => kept.close())
   const bind = createRunner({
     audit,
@@ -283,7 +286,7 @@ export async function startNode(t: Teardown, options: NodeOptions = {}): Promise
       onKey: createKeyUse({ records: buckets.control, view, log: silentLog }),
     }),
     openReader,
-    kept,
+    kept: options.keeping?.(kept) ?? kept,
     prefetch: createPrefetch(metrics, ORGANIZATION_QUERIES - 1),
     control: { records: buckets.control, view },
     signIn: createSignIn({

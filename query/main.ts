@@ -75,7 +75,8 @@ await runPart('query', async ({ env, log, metrics, fail }) => {
   const auditing = storeAudit({ stream: auditStream, storeOf: store.of, log })
   const signIn = openSignIn(settings, { control: { records: control, view }, audit, metrics, log })
   const openReader = createReaders({ storeOf: readers.of, coresOf: createCores(), limits: settings, metrics, log })
-  const kept = createKeptDays({ maxMb: settings.daysMb, waitMs: KEPT_WAIT_MS, openReader, metrics, log })
+  const settingsOfDays = { maxMb: settings.daysMb, waitMs: KEPT_WAIT_MS, freshMs: settings.freshMs }
+  const kept = createKeptDays({ ...settingsOfDays, openReader, metrics, log })
   const bind = createRunner({
     authenticator: createAuthenticator(view, { onKey: createKeyUse({ records: control, view, log }) }),
     openReader,

@@ -39,6 +39,8 @@ export async function tellStatements(
     ...{
       maxMb: keeping ? DAYS_MB : 0,
       waitMs: LIMITS.maxSeconds * 1000,
+      // Each round shall cost what an answer costs that asks.
+      freshMs: 0,
       metrics: createMetrics('bench'),
       log: silentLog,
     },

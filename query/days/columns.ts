@@ -114,7 +114,7 @@ function createCaptureColumn(ids: Ids, kind: ValuesKind): CaptureColumn {
   let settledFor = ''
   const shelf: Shelf = {
     ...{ kind, kept, ...unopened(), parameters, versionsOf: capturesOf },
-    ...{ question: 'day_values', sql: dayValuesSql(source as Grouping['source']), each: 128 },
+    ...{ question: 'day_values', sql: dayValuesSql(source as Grouping['source']), each: 128, describes: true },
     of: ([row]: readonly PairsRow[], { replaced }) => pairsOf(ids, texts, row as PairsRow, ` ${replaced}`),
     add: addCaptures,
   }

@@ -34,7 +34,7 @@ const asked: string[] = []
 const open = readersOver(reader)
 const openReader: OpenReader = (...of) => heard(open(...of), question => asked.push(question))
 const keeping = (maxMb: number): KeptDays =>
-  createKeptDays({ maxMb, waitMs: 600_000, openReader, metrics: createMetrics('kept'), log: silentLog })
+  createKeptDays({ maxMb, waitMs: 600_000, freshMs: 0, openReader, metrics: createMetrics('kept'), log: silentLog })
 const kept = keeping(64)
 
 const [ours, theirs] = [randomUUID(), randomUUID()]

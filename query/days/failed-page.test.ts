@@ -19,7 +19,7 @@ const open = readersOver(reader)
 const asked: string[] = []
 const openReader: OpenReader = (...of) => heard(open(...of), question => asked.push(question))
 const kept = createKeptDays({
-  ...{ maxMb: 64, waitMs: 600_000, openReader, metrics: createMetrics('kept'), log: silentLog },
+  ...{ maxMb: 64, waitMs: 600_000, freshMs: 0, openReader, metrics: createMetrics('kept'), log: silentLog },
   // Long after the events: no day is open.
   clock: () => NOW_MS + 30 * 86_400_000,
 })

@@ -42,6 +42,8 @@ export async function readFilteredTools(kept: KeptDays, reader: Reader, asked: A
     const atEdges = passing.edges.flatMap(({ rows, edge }) => toolsWithin(rows, edge, memory.ids.size()))
     return { tools: sortedTools(memory, [...tools, ...atEdges].map(memory.toolSumOf)) }
   })
+  // The store says it as of now, and nobody less after that.
+  if (found?.tools === null) kept.endLoans(organization)
   return found?.tools ?? null
 }
 

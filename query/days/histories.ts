@@ -4,7 +4,7 @@ import type { Histories } from '../reads/histories.ts'
 import { windowFrom } from '../window.ts'
 import { EVERY, type KeptFilter, type Meets } from './filter.ts'
 import type { KeptDays } from './kept.ts'
-import type { OrganizationDays } from './organization.ts'
+import { asOfNow, type OrganizationDays, type Refresh } from './organization.ts'
 import { pricesOfKeys } from './prices.ts'
 
 /** Histories of users, of those of their conversations that meet a condition at any time. Null: days are not kept. */
@@ -15,8 +15,17 @@ export function readKeptHistories(
 ): Promise<Histories | null> {
   return kept.with(organization, ['prices', ...filter.kinds], async (memory, asked) => {
     const found = await filter.ask(reader, windowFrom(0), { memory, asked })
-    const refreshed = await memory.refresh(reader, found.asked)
-    return refreshed === 'done' ? historiesOf(memory, users, found.meets(memory)) : null
+    let isLent = false
+    const hear: Refresh['hear'] = (how, ageMs) => {
+      isLent = how === 'lent'
+      asked.hear?.(how, ageMs)
+    }
+    const told = async (asking: Refresh): Promise<Histories | null> =>
+      (await memory.refresh(reader, asking)) === 'done' ? historiesOf(memory, users, found.meets(memory)) : null
+    const histories = await told({ ...found.asked, hear })
+    // Users are those of rows, which may be newer than what is lent.
+    const isBehind = isLent && users.some(user => !histories?.figures.has(user))
+    return isBehind ? told(asOfNow(memory, found.asked)) : histories
   })
 }
 

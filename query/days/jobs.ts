@@ -82,7 +82,7 @@ export const NOTHING_EARLY: Early = []
 export function beginArriving(
   reader: Reader,
   shelves: readonly Shelf[],
-  { nowMs, ...of }: Omit<Read, 'versions'> & { nowMs: number },
+  { nowMs, ...of }: Pick<Read, 'storedMs' | 'ids'> & { nowMs: number },
 ): Early {
   const days = shelves.flatMap(shelf => [...shelf.arriving].map(day => ({ shelf, day })))
   const begun = openJobs(days.filter(({ shelf, day }) => isOpen(day, nowMs) && shelf.bases.has(day))).map(job =>
@@ -109,6 +109,7 @@ export interface Told {
   readonly nowMs: number
   readonly ids: Ids
   readonly early: Early
+  readonly came: Read['came']
 }
 
 /** What is brought to what the store holds, and how. */
@@ -137,14 +138,14 @@ export async function bring(
 
 /** Reads a batch. Where one fails the others are waited for: what is under way would be kept while somebody already looks. */
 async function readAll(reader: Reader, told: Told, batch: readonly Job[]): Promise<void> {
-  const { versions, pace, nowMs, ids, early } = told
-  const of = { versions, storedMs: pace.storedMs(nowMs), ids }
+  const { versions, pace, nowMs, ids, early, came } = told
+  const of = { versions, storedMs: pace.storedMs(nowMs), ids, came }
   const unproven = (await all(batch.map(job => read(reader, of, job, early)))).flat()
   // Something of before the cut has changed; or something came between the versions and a read of captures.
   const now = unproven.length === 0 ? versions : await told.again()
   const changed = unproven.filter(one => !one.proves(now))
   if (batch.some(({ open }) => open)) pace.learn(changed.length > 0)
-  const anew = { versions: now, storedMs: pace.storedMs(nowMs), ids }
+  const anew = { ...of, versions: now, storedMs: pace.storedMs(nowMs) }
   await all(changed.map(({ shelf, day }) => readOpen(reader, anew, { shelves: [shelf], day })))
 }
 
@@ -172,13 +173,14 @@ async function readArriving(reader: Reader, of: Read, { shelves, day }: OpenDay,
   for (const { bases, arriving } of shelves) if (bases.has(day)) arriving.add(day)
   const begun = early
     .filter(opened => opened.day === day)
-    .map(opened => ({ ...opened, shelves: opened.shelves.filter(shelf => shelves.includes(shelf)) }))
+    // What began beside other questions is no part of a day that one of them has added to.
+    .map(opened => ({ ...opened, shelves: opened.shelves.filter(one => shelves.includes(one) && opened.isOf(one)) }))
   const isBegun = (shelf: Shelf): boolean => begun.some(opened => opened.shelves.includes(shelf))
   const readSome = (some: readonly Shelf[]): Promise<Unproven[]> =>
     isSome(some) ? readOpen(reader, of, { shelves: some, day }) : Promise.resolve([])
   const [unproven = [], ...tooEarly] = await all([
     readSome(shelves.filter(shelf => !isBegun(shelf))),
-    ...begun.map(opened => endOpen(opened, of.versions)),
+    ...begun.map(opened => endOpen(opened, of)),
   ])
   // What was read too early proves nothing, and is no reason to read the day whole.
   return [...unproven, ...(await readSome(tooEarly.flat().map(({ shelf }) => shelf)))]

@@ -1,14 +1,23 @@
 // Whole days of organizations, kept in the memory of the query node as far as a setting lets them: who was asked for last stays.
 import { setTimeout as delay } from 'node:timers/promises'
-import { isParleyError } from '#proto/errors.ts'
 import type { Log } from '#runtime/log.ts'
 import type { Metrics } from '#runtime/metrics.ts'
 import type { OpenReader } from '../reader.ts'
-import { createOrganizationDays, type Kind, type OrganizationDays, type Refresh } from './organization.ts'
+import { createLooks } from './looks.ts'
+import type { Kind, OrganizationDays, Refresh } from './organization.ts'
+import {
+  forgetWhatIsTooMuch,
+  inTurn,
+  makeSlot,
+  orTooMuch,
+  type Slot,
+  stillSkipped,
+  together,
+  withParts,
+} from './slot.ts'
+import type { How } from './told.ts'
 
 const MiB = 1024 * 1024
-/** An organization that was too large is tried again after so many questions: it may have lost days. */
-const TRIED_AGAIN = 100
 /** Statements of a load between which questions have their turn. */
 const STATEMENTS_EACH = 2
 
@@ -27,20 +36,10 @@ export interface KeptDays {
   ): Promise<T | null>
   /** What memory holds of an organization now: it may be out of date, or half read. Whoever guesses by it must prove his guess. */
   glance(organization: string): OrganizationDays | null
+  /** The next question of an organization goes by what the store says then: something has just been changed, or was read past memory. */
+  endLoans(organization: string): void
   /** Reads nothing more. */
   close(): void
-}
-
-interface Slot {
-  days: OrganizationDays
-  /** What is under way, and whatever is to come after it. */
-  busy: Promise<unknown>
-  readonly ready: Set<Kind>
-  readonly loading: Map<Kind, Promise<void>>
-  /** What questions need that have not had their turn. */
-  readonly waiting: Set<readonly Kind[]>
-  /** Questions until it is tried again. */
-  readonly skipped: Map<Kind, number>
 }
 
 /** What keeping needs. */
@@ -49,37 +48,34 @@ export interface KeptDaysOptions {
   readonly maxMb: number
   /** How long the first question of an organization waits for its days, before it is answered without them. */
   readonly waitMs: number
+  /** Where events arrive densely, questions may go by what was told so long ago; 0: each one asks. */
+  readonly freshMs: number
   readonly openReader: OpenReader
   readonly metrics: Metrics
   readonly log: Log
   /** Milliseconds since 1970; says which days are open. */
   readonly clock?: () => number
+  /** Milliseconds that only ever grow. */
+  readonly sinceMs?: () => number
 }
 
 /** Keeps days of organizations: all of one, which are read beside the first question of it. */
 export function createKeptDays(options: KeptDaysOptions): KeptDays {
-  const { maxMb, waitMs, openReader, metrics, log, clock = Date.now } = options
+  const { maxMb, waitMs, freshMs, openReader, metrics, log, sinceMs = () => performance.now() } = options
+  const times = { clock: options.clock ?? Date.now, sinceMs }
   const kept = metrics.gauge('query_kept_days_bytes', 'memory of whole days that are kept')
   const asked = metrics.counter('query_kept_days_total', 'questions to kept days by outcome', ['outcome'])
   const maxBytes = maxMb * MiB
   // In the order in which they were asked for.
   const slots = new Map<string, Slot>()
   const closed = new AbortController()
+  const hear = createLooks({ freshMs, maxBytes, sinceMs, openReader: of => openReader(of, closed.signal), metrics })
   kept.set(0)
 
-  /** Lets go of those that were not asked for the longest time. */
-  const shrink = (): void => {
-    let bytes = [...slots.values()].reduce((sum, { days }) => sum + days.bytes(), 0)
-    for (const [organization, slot] of slots) {
-      if (bytes <= maxBytes) break
-      bytes -= slot.days.bytes()
-      slots.delete(organization)
-    }
-    kept.set(bytes)
-  }
+  const shrink = (): void => kept.set(shrunk(slots, maxBytes))
   const giveUp = (slot: Slot, organization: string, kinds: readonly Kind[]): void => {
     log.info({ organization, kinds, maxMb }, 'whole days of an organization do not fit into memory')
-    forgetWhatIsTooMuch(slot, kinds, { maxBytes, clock })
+    forgetWhatIsTooMuch(slot, kinds, { maxBytes, times })
   }
   const load = async (slot: Slot, organization: string, kind: Kind): Promise<void> => {
     const startedAt = performance.now()
@@ -90,7 +86,7 @@ export function createKeptDays(options: KeptDaysOptions): KeptDays {
       )
       if (found === 'more') continue
       if (found !== 'done') return giveUp(slot, organization, [kind])
-      slot.ready.add('figures').add(kind)
+      for (const one of withParts(kind)) slot.ready.add(one)
       shrink()
       const ms = Math.round(performance.now() - startedAt)
       return log.info({ organization, kind, ms, bytes: slot.days.bytes() }, 'whole days of an organization are kept')
@@ -107,11 +103,10 @@ export function createKeptDays(options: KeptDaysOptions): KeptDays {
     slot.loading.set(kind, begun)
     return begun
   }
-
   return {
     async with(organization, kinds, work, beside = []) {
       if (maxMb === 0) return null
-      const slot = slots.get(organization) ?? makeSlot(clock)
+      const slot = slots.get(organization) ?? makeSlot(times)
       slots.delete(organization)
       slots.set(organization, slot)
       if (stillSkipped(slot, kinds)) {
@@ -125,10 +120,15 @@ export function createKeptDays(options: KeptDaysOptions): KeptDays {
       }
       if (missing().length > 0) {
         asked.inc({ outcome: 'too early' })
+        // Whoever asks next must not be told less than this answer.
+        slot.days.endLoans()
         return null
       }
-      const asking = together(slot, kinds, beside)
-      const answer = await inTurn(slot, () => work(slot.days, { ...asking(), maxBytes }).catch(orTooMuch))
+      const asking = together(slot, { kinds, beside, freshMs, nowMs: sinceMs() })
+      const heard = (how: How, ageMs: number): void => hear({ slot, organization }, how, ageMs)
+      const answer = await inTurn(slot, () =>
+        work(slot.days, { ...asking(), maxBytes, lentMs: freshMs, hear: heard }).catch(orTooMuch),
+      )
       // What was asked for last came on top of the others.
       if (answer === null) giveUp(slot, organization, kinds)
       asked.inc({ outcome: answer === null ? 'too large' : 'answered' })
@@ -139,70 +139,24 @@ export function createKeptDays(options: KeptDaysOptions): KeptDays {
       const slot = slots.get(organization)
       return slot?.ready.has('figures') ? slot.days : null
     },
+    endLoans: organization => slots.get(organization)?.days.endLoans(),
     close: () => closed.abort(),
   }
 }
 
-const makeSlot = (clock: () => number): Slot => ({
-  ...{ days: createOrganizationDays({ clock }), busy: Promise.resolve() },
-  ...{ ready: new Set(), loading: new Map(), skipped: new Map(), waiting: new Set() },
-})
-
-/** Drops what `kinds` brought: what came on top of the figures first, and all of it when that is not enough. */
-function forgetWhatIsTooMuch(
-  slot: Slot,
-  kinds: readonly Kind[],
-  { maxBytes, clock }: { maxBytes: number; clock: () => number },
-): void {
-  const skip = (of: Kind): void => {
-    // What has been kept for long may only have gathered what is gone since: then it is read anew at once.
-    slot.skipped.set(of, slot.ready.delete(of) ? 0 : TRIED_AGAIN)
+/** Lets go of those that were not asked for the longest time. @returns what is left. */
+function shrunk(slots: Map<string, Slot>, maxBytes: number): number {
+  let bytes = [...slots.values()].reduce((sum, { days }) => sum + days.bytes(), 0)
+  for (const [organization, slot] of slots) {
+    if (bytes <= maxBytes) break
+    bytes -= slot.days.bytes()
+    slots.delete(organization)
   }
-  // What was needed first may fit without what came on top of it.
-  const [first, ...others] = kinds
-  const onTop = others.length > 0 ? others : first === 'figures' ? [...slot.ready] : kinds
-  const more = onTop.filter(one => one !== 'figures')
-  for (const one of more) {
-    slot.days.forget(one)
-    skip(one)
-  }
-  if (more.length > 0 && slot.days.bytes() <= maxBytes) return
-  skip('figures')
-  for (const one of slot.ready) skip(one)
-  slot.days = createOrganizationDays({ clock })
-}
-
-/** Whether any of `kinds` is left alone for now, because it was too large; this question counts as one of the wait. */
-function stillSkipped(slot: Slot, kinds: readonly Kind[]): boolean {
-  const skipped = kinds.filter(kind => (slot.skipped.get(kind) ?? 0) > 0)
-  for (const kind of skipped) slot.skipped.set(kind, (slot.skipped.get(kind) as number) - 1)
-  return skipped.length > 0
-}
-
-/** What a question that comes now has to ask for when it has its turn: what others wait for is read along with it. */
-function together(slot: Slot, kinds: readonly Kind[], beside: readonly Kind[]): () => Omit<Refresh, 'maxBytes'> {
-  const needed = [...kinds, ...beside]
-  slot.waiting.add(needed)
-  const since = slot.days.now()
-  return () => {
-    const others = [...slot.waiting].flat().filter(kind => slot.ready.has(kind) && slot.days.holds(kind))
-    slot.waiting.delete(needed)
-    return { kinds: [...new Set([...kinds, ...others])], since }
-  }
-}
-
-/** After what is under way. */
-function inTurn<T>(slot: Slot, work: () => Promise<T>): Promise<T> {
-  const run = slot.busy.then(work)
-  slot.busy = run.catch(() => undefined)
-  return run
-}
-
-/** Days that one statement may not read are too large to be kept; whoever asked still gets his answer from aggregates. */
-function orTooMuch(error: unknown): null {
-  if (isParleyError(error) && error.code === 'QRY_LIMIT') return null
-  throw error
+  return bytes
 }
 
 /** Keeps nothing: every answer is read. */
-export const KEEP_NOTHING: KeptDays = { with: async () => null, glance: () => null, close: () => undefined }
+export const KEEP_NOTHING: KeptDays = {
+  ...{ with: async () => null, glance: () => null },
+  ...{ endLoans: () => undefined, close: () => undefined },
+}

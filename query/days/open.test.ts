@@ -66,7 +66,7 @@ const openReader: OpenReader = (organization, signal) => {
 let nowMs = 0
 const keeping = () =>
   createKeptDays({
-    ...{ maxMb: 64, waitMs: 600_000, openReader, metrics: createMetrics('kept'), log: silentLog },
+    ...{ maxMb: 64, waitMs: 600_000, freshMs: 0, openReader, metrics: createMetrics('kept'), log: silentLog },
     clock: () => nowMs,
   })
 const HOUR_MS = 3_600_000

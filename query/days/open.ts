@@ -53,6 +53,8 @@ export interface Read {
   readonly versions: StoreVersions
   readonly storedMs: number
   readonly ids: Ids
+  /** Is told of each day how many events stand behind the cut. */
+  came(day: string, events: number): void
 }
 
 /** An open day of some shelves; several are read together and have the same cut. */
@@ -78,14 +80,17 @@ export interface Opened {
   readonly day: string
   readonly cutMs: number
   readonly parts: Promise<Parts>
+  /** Whether a shelf still keeps what it kept when this began. */
+  isOf(shelf: Shelf): boolean
 }
 
 /** Begins to read what is missing of an open day: what came since the cut, or all of it. */
 export function beginOpen(
   reader: Reader,
-  { storedMs, ids }: Omit<Read, 'versions'>,
+  { storedMs, ids }: Pick<Read, 'storedMs' | 'ids'>,
   { shelves, day }: OpenDay,
 ): Opened {
+  const bases = new Map(shelves.map(shelf => [shelf, shelf.bases.get(day)]))
   const baseMs = shelves[0].bases.get(day)?.cutMs
   const cutMs = Math.max(baseMs ?? 0, storedMs)
   const bound = { ...boundDays([day]), arrived: sqlMillis(baseMs ?? 0), cut: sqlMillis(cutMs) }
@@ -93,22 +98,28 @@ export function beginOpen(
   const parts = isSince
     ? readArrived(reader, ids, { shelves, day, bound })
     : readAlone(reader, { shelf: shelves[0], bound })
-  return { shelves, day, cutMs, parts }
+  return { shelves, day, cutMs, parts, isOf: shelf => bases.get(shelf) === shelf.bases.get(day) }
 }
 
 /** Adds up what was read. @returns the shelves of which the day is not known to be all. */
-export async function endOpen({ shelves, day, cutMs, parts }: Opened, versions: StoreVersions): Promise<Unproven[]> {
+export async function endOpen(
+  { shelves, day, cutMs, parts }: Omit<Opened, 'isOf'>,
+  { versions, came }: Pick<Read, 'versions' | 'came'>,
+): Promise<Unproven[]> {
   const read = await parts
+  if (read.came !== undefined) came(day, read.came)
   return shelves.flatMap(shelf => addUp(shelf, { day, cutMs, versions }, read))
 }
 
 /** Both. */
-export const readOpen = (reader: Reader, { versions, ...of }: Read, day: OpenDay): Promise<Unproven[]> =>
-  endOpen(beginOpen(reader, of, day), versions)
+export const readOpen = (reader: Reader, of: Read, day: OpenDay): Promise<Unproven[]> =>
+  endOpen(beginOpen(reader, of, day), of)
 
 /** What was read of a day in two parts, and the day's version of the moment of the read; undefined: nothing came. */
 export interface Parts {
   readonly proof: string | undefined
+  /** How many events stand behind the cut; undefined: they are not told apart. */
+  readonly came?: number
   of(shelf: Shelf, key: string, versions: StoreVersions): Versioned | undefined
 }
 
@@ -143,6 +154,7 @@ async function readArrived(
   const byKey = new Map(rows.map(row => [row.key, arrivedOf(ids, day, row)]))
   return {
     proof: rows[0]?.proof,
+    came: (byKey.get(day + LATER)?.row.counts ?? []).reduce((sum, count) => sum + count, 0),
     of(shelf, key) {
       const arrived = byKey.get(key)
       return arrived && shelf.arrived?.of(arrived)

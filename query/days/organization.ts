@@ -1,20 +1,19 @@
 // What is kept in memory of one organization: who was active on which day, whom captures and events name, what days came to, who called
 // which tools, what was priced, what captures say of keys. Every day stands under its version, and each question asks for the versions
-// first: what they say has changed is read anew, and nothing else.
+// first, or goes by those that were told shortly before: what they say has changed is read anew, and nothing else.
 
-import type { Parameters, Reader } from '../reader.ts'
-import { type Columns, createColumns, type Values } from './columns.ts'
-import { createEdgeDays, type EdgeDays, type EdgeRow, type EdgeRows } from './edges.ts'
+import type { Reader } from '../reader.ts'
+import { createColumns, type Values } from './columns.ts'
+import { createEdgeDays, type EdgeRows } from './edges.ts'
 import { bytesOfDayFigures, type DayFigures } from './failures.ts'
 import { createIds, type Ids } from './ids.ts'
-import { beginArriving, bring, NOTHING_EARLY } from './jobs.ts'
-import { createPace } from './open.ts'
+import type { Early } from './jobs.ts'
 import { createPeople, type People } from './people.ts'
+import { createRefreshing, isValues, rowsFor } from './refresh.ts'
 import * as held from './rows.ts'
 import type { EventColumn } from './said.ts'
-import { clear, type Days, type Shelf, shelvesOf } from './shelves.ts'
-import { boundDays, dayRowsSql } from './sql.ts'
-import { createTelling, type Telling, type Told } from './told.ts'
+import { clear, type Days, shelvesOf } from './shelves.ts'
+import { type Asked, createTelling, type How } from './told.ts'
 import { createToolMonths, type ToolSum, toolSumOf } from './tool-months.ts'
 import { createUsers, type Users } from './users.ts'
 
@@ -31,6 +30,8 @@ export type Refreshed = 'done' | 'more' | 'full'
 /** What a refresh may take. */
 export interface Refresh {
   readonly kinds: readonly Kind[]
+  /** Brought along, where anything is brought. */
+  readonly along?: readonly Kind[]
   readonly maxBytes: number
   /** Days are read by so many statements at most; all of them, unless said otherwise. */
   readonly statements?: number
@@ -40,13 +41,26 @@ export interface Refresh {
   readonly edgesOf?: ValuesKind | undefined
   /** What was read since then is new enough; left out: what is read from now on, or what the same request has read. */
   readonly since?: number
+  /** Where events arrive densely, what was told so many milliseconds ago is new enough as well. */
+  readonly lentMs?: number | undefined
+  /** Is told how it came to what it goes by, and how many milliseconds ago that was told. */
+  hear?(how: How, ageMs: number): void
+  /** It has been looked already: see `look`. */
+  readonly looked?: Looked
 }
 
 /** The same of a question that has read rows by now: whoever is named there has to be in memory afterwards. */
 export const asOfNow = (memory: Pick<OrganizationDays, 'now'>, asked: Refresh): Refresh => ({
   ...asked,
   since: memory.now(),
+  lentMs: undefined,
 })
+
+/** What the store said, and read of open days, while others went by memory. */
+export interface Looked {
+  readonly asked: Asked
+  readonly early: Early
+}
 
 /** What is kept of an organization. */
 export interface OrganizationDays {
@@ -58,6 +72,12 @@ export interface OrganizationDays {
   isQuiet(): boolean
   /** Brings what is kept of some kinds to what the store holds. */
   refresh(reader: Reader, asked: Refresh): Promise<Refreshed>
+  /** Reads what `refresh` would begin with. Memory stays what it is, so that others may go by it meanwhile. */
+  look(reader: Reader, kinds: readonly Kind[]): Promise<Looked>
+  /** Whether so many events come that what was told shortly before is lent. */
+  isDense(): boolean
+  /** The next question asks the store, whatever was told. */
+  endLoans(): void
   /** Keeps some kinds no longer. */
   forget(kind: More): void
   /** Days with events, in no order. */
@@ -101,12 +121,6 @@ export interface OrganizationDays {
 
 const NOBODY = new Uint32Array(0)
 
-const isValues = (kind: Kind): kind is ValuesKind => kind.startsWith('values ')
-
-/** Whether one kind is part of another. */
-const isOf = (one: Kind, kind: Kind): boolean =>
-  one === 'figures' || one === kind || (one === 'prices' && isValues(kind))
-
 /** What time it is: `sinceMs` only ever grows, `clock` is the time of the day. */
 interface Times {
   readonly sinceMs?: () => number
@@ -130,46 +144,15 @@ export function createOrganizationDays({
   const bytesOfWhatMustBe = (): number =>
     ids.bytes() + users.bytes() + people.bytes() + columns.bytes() + bytesOfDays(days)
   const bytes = (): number => bytesOfWhatMustBe() + edgeDays.bytes() + toolMonths.bytes()
-  const telling = createTelling()
-  const pace = createPace()
-
-  /** What a question needs: all that is of the kinds it asks for. */
-  function shelvesFor(kinds: readonly Kind[]): Shelf[] {
-    const ofKeys = kinds.filter(isValues).map(kind => columns.of(kind).shelf)
-    return [...shelves, ...ofKeys].filter(shelf => kinds.some(kind => isOf(shelf.kind, kind)))
+  const telling = createTelling(sinceMs)
+  const edges = { edgeDays, columns }
+  /** Rows of edges can be read by each question, and months be added up; what else is kept can't. */
+  const shrink = (but: readonly string[]): void => {
+    edgeDays.shrink(but)
+    columns.shrink(but)
+    toolMonths.clear()
   }
-
-  async function refresh(reader: Reader, asked: Refresh): Promise<Refreshed> {
-    const { kinds, maxBytes, statements = Infinity } = asked
-    const nowMs = clock()
-    const needed = shelvesFor(kinds)
-    const isFirst = statements === Infinity && telling.asks(reader, asked.since)
-    // Nobody's question may come between these and that for versions.
-    const begun = isFirst
-      ? beginArriving(reader, needed, { storedMs: pace.storedMs(nowMs), nowMs, ids })
-      : NOTHING_EARLY
-    const { versions, brought, newer } = await bringEdges(
-      reader,
-      { telling, rows: rowsFor({ edgeDays, columns }, asked.edgesOf) },
-      asked,
-    )
-    // Rows of edges can be read by each question, and months be added up; what else is kept can't.
-    if (bytes() > maxBytes) {
-      edgeDays.shrink(asked.edges ?? [])
-      columns.shrink(asked.edges ?? [])
-      toolMonths.clear()
-    }
-    const hasRoom = (): boolean => columns.makeRoom(() => bytes() > maxBytes)
-    const lacking = needed.filter(shelf => !brought.has(shelf))
-    const again = async () => (await telling.again(reader)).versions
-    // Rows of edges may name whom nothing names that was read before them.
-    const told = { versions, again, pace, nowMs, ids, early: newer ? NOTHING_EARLY : begun }
-    const found = await bring(reader, told, { shelves: lacking, statements, hasRoom })
-    if (found !== 'done') return found
-    for (const shelf of lacking) brought.add(shelf)
-    people.settle({ size: ids.size(), ...days })
-    return 'done'
-  }
+  const { refresh, look } = createRefreshing({ ids, people, days, shelves, edges, telling, clock, bytes, shrink })
 
   return {
     now: telling.now,
@@ -177,6 +160,7 @@ export function createOrganizationDays({
     isQuiet: () => shelves.every(({ kind, arriving }) => kind !== 'figures' || arriving.size === 0),
     // Days that were about to be read are not there.
     refresh: (reader, asked) => refresh(reader, asked).catch(telling.fail),
+    ...{ look, isDense: telling.isDense, endLoans: telling.endLoans },
     forget(kind) {
       telling.forget()
       if (kind === 'tools') toolMonths.clear()
@@ -191,49 +175,18 @@ export function createOrganizationDays({
     toolSumOf: tool => toolSumOf(tool, people),
     pricesOf: day => days.prices.get(day)?.priced ?? [],
     pairsOf: day => days.events.get(day),
-    keepsRowsOf(edges, maxBytes) {
+    keepsRowsOf(of, maxBytes) {
       const free = maxBytes - bytesOfWhatMustBe() - toolMonths.bytes()
-      const rows = edges.map(day => days.figures.get(day)?.events ?? 0)
-      return !edges.includes(newestOf(days)) && edgeDays.fits(rows, free)
+      const rows = of.map(day => days.figures.get(day)?.events ?? 0)
+      return !of.includes(newestOf(days)) && edgeDays.fits(rows, free)
     },
-    rowsOf: (day, edgesOf) => rowsFor({ edgeDays, columns }, edgesOf).days.rowsOf(day),
+    rowsOf: (day, edgesOf) => rowsFor(edges, edgesOf).days.rowsOf(day),
     holds: kind => !isValues(kind) || columns.has(kind),
     valuesOf: kind => columns.captures(kind).settled(ids.size()),
     saidOf: columns.events,
     ...{ userOf, capturedOf, arrivedOn, settled, eventsOf, extentOf },
     ...{ users, ids, bytes },
   }
-}
-
-/** Rows of edges, and how they are read. */
-interface EdgeShelf {
-  readonly days: EdgeDays
-  readonly sql: string
-  readonly parameters?: Parameters | undefined
-}
-
-/** Where rows of edges are kept, or rows with what they say of some keys. */
-function rowsFor({ edgeDays, columns }: { edgeDays: EdgeDays; columns: Columns }, edgesOf?: ValuesKind): EdgeShelf {
-  if (edgesOf === undefined) return { days: edgeDays, sql: dayRowsSql() }
-  const { edges, shelf } = columns.events(edgesOf)
-  return { ...edges, parameters: shelf.parameters }
-}
-
-/**
- * Reads rows of some days where others are kept than the store has. @returns versions that are not older than any of them, and whether
- * they were asked for after those.
- */
-async function bringEdges(
-  reader: Reader,
-  { telling, rows }: { telling: Telling; rows: EdgeShelf },
-  { edges = [], since }: Refresh,
-): Promise<Told & { newer: boolean }> {
-  const told = await telling.versions(reader, since)
-  const newer = await rows.days.refresh(edges, told.versions.events, day =>
-    reader.read<EdgeRow>('day_rows', rows.sql, { ...boundDays([day]), ...rows.parameters }),
-  )
-  // Who is named in those rows only must be in memory afterwards.
-  return { ...(newer ? await telling.again(reader) : told), newer }
 }
 
 const newestOf = ({ events }: Days): string => [...events.keys()].reduce((a, b) => (a > b ? a : b), '')

@@ -37,6 +37,8 @@ export interface Shelf {
   readonly question: Question
   readonly sql: sql.DaySql
   readonly parameters?: Parameters
+  /** It says of conversations what they are, and counts nothing: it may be newer than what is counted of them. */
+  readonly describes?: true
   /** Days that are read by one statement: what it answers stays in the tens of MB. */
   readonly each: number
   versionsOf(versions: StoreVersions): Versions

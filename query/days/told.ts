@@ -1,59 +1,133 @@
-// Versions of days as the store told them last -> whether a question may go by them: it may if it came before the store was asked.
+// Versions of days as the store told them last -> whether a question may go by them: it may if it came before the store was asked, and
+// where events arrive densely also if it came soon after.
 import type { Reader } from '../reader.ts'
 import { type Shelf, type StoreVersions, type VersionRow, versionsOf } from './shelves.ts'
 import { VERSIONS_SQL } from './sql.ts'
+
+/** Events behind the cut, which is some seconds ago, from which on what has come by now says little: as many come with each second. */
+export const DENSE_EVENTS = 1_000
 
 /** Versions of one moment. */
 export interface Told {
   readonly versions: StoreVersions
   /** Shelves that hold what the store did then, or later. */
   readonly brought: Set<Shelf>
+  /** By day, how many events were found behind the cut. */
+  readonly came: Map<string, number>
+}
+
+/** How a question comes to what it goes by: it asks, it goes by what was asked for after it came, or by what was told shortly before. */
+export type How = 'asked' | 'shared' | 'lent'
+
+/** What a question needs. */
+export interface Needed {
+  readonly shelves: readonly Shelf[]
+  /** It may go by what was asked for since then; left out: from now on. */
+  readonly since?: number | undefined
+  /** Or so many milliseconds before now, where events arrive densely and all that is counted holds it; left out: it may not. */
+  readonly lentMs?: number | undefined
+}
+
+/** What a question may go by without asking. */
+export interface Found {
+  readonly told: Told
+  readonly how: Exclude<How, 'asked'>
+  /** Milliseconds since the store was asked. */
+  readonly ageMs: number
+}
+
+/** An answer of the store that nobody goes by yet. */
+export interface Asked {
+  readonly told: Told
+  readonly nth: number
+  readonly atMs: number
 }
 
 /** What the store said last. */
 export interface Telling {
   /** How often the store was asked so far: what it is asked from now on is no older than this. */
   now(): number
-  /** Versions of now. */
+  /** Asks the store. */
+  ask(reader: Reader): Promise<Asked>
+  /** From now on this is what the store said last; false: it has said something later. */
+  take(asked: Asked): boolean
+  /** Both: versions of now. */
   again(reader: Reader): Promise<Told>
-  /** Versions of no earlier than `since`, or of what the same request began with: a reader is made for one request. */
-  versions(reader: Reader, since?: number): Promise<Told>
-  /** Whether the store would be asked for them. */
-  asks(reader: Reader, since?: number): boolean
+  /** What a question may go by; parts of one request, for which a reader is made, go by what the first of them began with, or later. */
+  find(reader: Reader, needed: Needed): Found | null
+  /** Whether so many events come that nobody has to know the last second of them. */
+  isDense(): boolean
+  /** Nothing that has been asked for so far is lent any more. */
+  endLoans(): void
   /** Shelves may be anything from now on. */
   forget(): void
   /** The same for an error, which it throws. */
   fail(error: unknown): never
 }
 
-/** Nothing was told yet. */
-export function createTelling(): Telling {
-  let asked = 0
-  let last: { readonly told: Told; readonly nth: number } | undefined
-  const requests = new WeakMap<Reader, number>()
-  const again = async (reader: Reader): Promise<Told> => {
-    const nth = ++asked
+/** Where a request began: what it may go by has a greater number; `lent`: and what it may go by as its first part did. */
+interface Began {
+  readonly nth: number
+  readonly lent: number
+}
+
+/** Nothing was told yet. `sinceMs` only ever grows. */
+export function createTelling(sinceMs: () => number = () => performance.now()): Telling {
+  let [asked, loansFrom] = [0, 0]
+  let last: Asked | undefined
+  const requests = new WeakMap<Reader, Began>()
+  const ask = async (reader: Reader): Promise<Asked> => {
+    const [nth, atMs] = [++asked, sinceMs()]
     const versions = versionsOf(await reader.read<VersionRow>('day_versions', VERSIONS_SQL))
-    last = { told: { versions, brought: new Set() }, nth }
-    return last.told
+    return { told: { versions, brought: new Set(), came: new Map() }, nth, atMs }
   }
-  const beganOf = (reader: Reader, since = asked): number => Math.min(requests.get(reader) ?? since, since)
+  const take = (of: Asked): boolean => {
+    if (last !== undefined && last.nth > of.nth) return false
+    last = of
+    return true
+  }
+  const isDense = (): boolean => last !== undefined && sum(last.told.came.values()) >= DENSE_EVENTS
+  const isLent = ({ told, nth, atMs }: Asked, { shelves, lentMs }: Needed, lent: number): boolean =>
+    lentMs !== undefined &&
+    nth > loansFrom &&
+    isDense() &&
+    (nth > lent || sinceMs() - atMs < lentMs) &&
+    shelves.every(shelf => shelf.describes || told.brought.has(shelf))
   const forget = (): void => {
     last = undefined
   }
   return {
     now: () => asked,
-    again,
-    async versions(reader, since) {
-      const began = beganOf(reader, since)
-      requests.set(reader, began)
-      return last !== undefined && last.nth > began ? last.told : again(reader)
+    ask,
+    take,
+    async again(reader) {
+      const of = await ask(reader)
+      take(of)
+      return of.told
     },
-    asks: (reader, since) => last === undefined || last.nth <= beganOf(reader, since),
+    find(reader, needed) {
+      const { since = asked } = needed
+      const before = requests.get(reader) ?? { nth: since, lent: Number.POSITIVE_INFINITY }
+      const nth = Math.min(before.nth, since)
+      const how = last && (last.nth > nth ? 'shared' : isLent(last, needed, before.lent) ? 'lent' : undefined)
+      const lent = last && how === 'lent' ? Math.min(before.lent, last.nth - 1) : before.lent
+      requests.set(reader, { nth, lent })
+      return last && how ? { told: last.told, how, ageMs: sinceMs() - last.atMs } : null
+    },
+    isDense,
+    endLoans() {
+      loansFrom = asked
+    },
     forget,
     fail(error) {
       forget()
       throw error
     },
   }
+}
+
+const sum = (of: Iterable<number>): number => {
+  let total = 0
+  for (const one of of) total += one
+  return total
 }

@@ -138,7 +138,7 @@ t.test('sums of the newest days are asked for once, and those of all days only w
 
 t.test('what days know of failures says how far a list of them looks, and a wrong guess changes no answer', async t => {
   const kept = createKeptDays({
-    ...{ maxMb: 64, waitMs: 600_000, openReader: open, metrics: createMetrics('kept'), log: silentLog },
+    ...{ maxMb: 64, waitMs: 600_000, freshMs: 0, openReader: open, metrics: createMetrics('kept'), log: silentLog },
   })
   t.teardown(() => kept.close())
   const { day: window } = WINDOWS as { day: Window }

@@ -50,13 +50,14 @@ export async function readStories(call: Call, request: UserStoriesRequest): Prom
   let users: readonly string[] = []
   let histories: Histories = NO_HISTORIES
   const shown = { chosen: chosen.slice(0, request.page_size), known, begun, excludeIo: request.exclude_io }
-  const conversations = await hydrate(call, shown, missing, async found => {
+  const rows = await hydrate(call, shown, missing, async found => {
     if (request.allow_limited_preview) return
     users = found
     // To look through memory takes the node as long as some reads take, of which those of texts are about to be asked.
     await setImmediate()
     histories = await missing.orElse(historiesOf(call, users, asked), NO_HISTORIES)
   })
+  const conversations = known !== undefined && !Number.isFinite(window.toMs) ? inOrder(rows, request.sort) : rows
   const user_summaries = request.allow_limited_preview ? [] : summarize(conversations, users, histories)
   return {
     conversations,
@@ -65,6 +66,12 @@ export async function readStories(call: Call, request: UserStoriesRequest): Prom
     ...pageOf(request, chosen, positionOf),
     partial_data: missing.any(),
   }
+}
+
+/** A page as its rows say: they may be newer than the days from which it was chosen. Ties stay as they are. */
+function inOrder(rows: readonly ConversationRow[], sort: UserStoriesRequest['sort']): ConversationRow[] {
+  const sign = sort === 'newest' ? -1 : 1
+  return rows.toSorted((a, b) => sign * (Date.parse(a.last_active) - Date.parse(b.last_active)))
 }
 
 /** Which conversations: for the store, and for kept days where they know. */
@@ -125,10 +132,14 @@ function summarize(
     cost_metadata,
   })
   const anonymous = conversations.filter(conversation => conversation.user_id === null)
+  // Nobody has done less than the page shows, which may be newer than his history.
+  const shown = Map.groupBy(conversations, conversation => conversation.user_id)
   return [
     ...users.map(user => {
-      const found = figures.get(user)
-      return summary(`user:${user}`, found?.conversations ?? 0, found?.events ?? 0, costs.get(user) ?? [])
+      const [found, own = []] = [figures.get(user), shown.get(user)]
+      const messages = own.reduce((sum, { message_count }) => sum + message_count, 0)
+      const [all, said] = [Math.max(found?.conversations ?? 0, own.length), Math.max(found?.events ?? 0, messages)]
+      return summary(`user:${user}`, all, said, costs.get(user) ?? [])
     }),
     ...anonymous.map(({ conversation_id, message_count, cost_metadata }) =>
       summary(`conversation:${conversation_id}`, 1, message_count, cost_metadata),

@@ -13,7 +13,9 @@ export const userErasure = endpoint({
   about: 'How far the erasure of an end user is, what was deleted, and its certificate.',
   response: Erasure,
   errors: ['QRY_NOT_FOUND'],
-  work: async ({ organization, cursors, params }) => {
+  work: async ({ organization, kept, cursors, params }) => {
+    // What is said to be gone is shown by no later answer.
+    kept.endLoans(organization.id)
     const found = await getErasure(cursors, organization.id, userHash(organization.id, params.user_id as string))
     if (!found) throw new ParleyError('QRY_NOT_FOUND', 'nobody asked for this erasure', { field: 'user_id' })
     return shownErasure(found.record)

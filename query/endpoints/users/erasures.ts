@@ -10,7 +10,9 @@ export const erasuresList = endpoint({
   auth: 'any',
   about: 'The erasures of the organization, newest first; users are named by hashes.',
   response: ErasureList,
-  work: async ({ organization, cursors }) => {
+  work: async ({ organization, kept, cursors }) => {
+    // What is said to be gone is shown by no later answer.
+    kept.endLoans(organization.id)
     const found = await listErasures(cursors, organization.id)
     return { erasures: found.map(({ record }) => shownErasure(record)) }
   },
