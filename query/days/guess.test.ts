@@ -51,7 +51,7 @@ const openReader: OpenReader = (organization, signal) => {
 }
 const keeping = (): KeptDays =>
   createKeptDays({
-    ...{ maxMb: 64, waitMs: 600_000, openReader, metrics: createMetrics('kept'), log: silentLog },
+    ...{ maxMb: 64, waitMs: 600_000, freshMs: 0, openReader, metrics: createMetrics('kept'), log: silentLog },
     clock: () => NOW_MS,
   })
 
