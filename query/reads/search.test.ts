@@ -2,8 +2,8 @@
 import t from 'tap'
 import { createRandom } from '#proto/scan/fuzz/random.ts'
 import { walledDatabase } from '#test/rig.ts'
-import { NOTHING } from '../filters.ts'
-import { type EventFields, id, insertEvents, NOW_MS, readersOver, storedEvent } from '../fixture.ts'
+import { type Conditions, NOTHING } from '../filters.ts'
+import { type EventFields, heard, id, insertEvents, NOW_MS, readersOver, storedEvent } from '../fixture.ts'
 import { remembering } from '../fixture-remembered.ts'
 import type { Slice } from '../page.ts'
 import { windowBetween } from '../window.ts'
@@ -71,10 +71,16 @@ t.before(async () => {
   held.sort((a, b) => (a.at < b.at ? 1 : a.at > b.at ? -1 : a.event_id < b.event_id ? -1 : 1))
 })
 
+/** Conversations of which others are asked for: a third of all, and some. */
+const SOME = [id(1), id(4), id(7)]
+const OF_SOME: Conditions = { sql: ['conversation_id IN {some:Array(UUID)}'], parameters: { some: SOME } }
+
 /** Ids of what holds a text. */
-function expected(text: string, { offset, limit, after }: Slice): string[] {
+function expected(text: string, { offset, limit, after }: Slice, conditions: Conditions): string[] {
   const lower = text.toLowerCase()
-  const hits = held.filter(({ input = '', output = '', name = '', user_id = '', event_id, conversation_id = '' }) =>
+  const among =
+    conditions === NOTHING ? held : held.filter(({ conversation_id = '' }) => SOME.includes(conversation_id))
+  const hits = among.filter(({ input = '', output = '', name = '', user_id = '', event_id, conversation_id = '' }) =>
     [input, output, name, user_id, event_id, conversation_id].some(field => field.toLowerCase().includes(lower)),
   )
   const from = after === undefined ? 0 : hits.findIndex(({ event_id }) => event_id === after.id) + 1
@@ -88,15 +94,17 @@ const MORE = ['reorder', 'straße ok', 'x9-77', '50%', 'aXb', 'refunds', 'absent
 async function compare(what: string, searches: readonly string[], foundMax = 10_000, namedMax = 1_000): Promise<void> {
   for (const text of searches) {
     const window = windowBetween(NOW_MS - 400 * DAY_MS, Number.POSITIVE_INFINITY)
-    const looking = { search: searchFor(text), window, conditions: NOTHING, nowMs: NOW_MS, foundMax, namedMax }
-    const idsOf = async (slice: Slice): Promise<readonly EventKey[]> => {
-      const keys = await readFoundKeys(reader, { ...looking, slice })
-      const ids = keys.map(key => key.event_id)
-      if (ids.join() !== expected(text, slice).join()) t.strictSame(ids, expected(text, slice), `${what}: ${text}`)
+    const looking = { search: searchFor(text), window, nowMs: NOW_MS, foundMax, namedMax }
+    const idsOf = async (slice: Slice, conditions: Conditions): Promise<readonly EventKey[]> => {
+      const keys = await readFoundKeys(reader, { ...looking, conditions, slice })
+      const [ids, wanted] = [keys.map(key => key.event_id), expected(text, slice, conditions)]
+      if (ids.join() !== wanted.join()) t.strictSame(ids, wanted, `${what}: ${text}, ${conditions.sql.join()}`)
       return keys
     }
-    const [, , last] = await idsOf({ offset: 2, limit: 500 })
-    if (last) await idsOf({ offset: 0, limit: 4, after: { at: last.ts, id: last.event_id } })
+    for (const conditions of [NOTHING, OF_SOME]) {
+      const [, , last] = await idsOf({ offset: 2, limit: 500 }, conditions)
+      if (last) await idsOf({ offset: 0, limit: 4, after: { at: last.ts, id: last.event_id } }, conditions)
+    }
   }
   t.pass(what)
 }
@@ -118,8 +126,8 @@ t.test('texts of events are looked for in the parts that hold their instants', a
 t.test('by the index, once parts are merged', async t => {
   await db.store.command('SYSTEM START MERGES texts')
   await db.store.command('OPTIMIZE TABLE texts FINAL')
-  const sql = `EXPLAIN indexes = 1 ${foundSql(searchFor('refund'))}`
   const parameters = {
+    some: SOME,
     from: '2020-01-01 00:00:00',
     until: '2100-01-01 00:00:00',
     search: 'refund',
@@ -127,13 +135,37 @@ t.test('by the index, once parts are merged', async t => {
     most: 10,
   }
   const settings = { text_index_like_min_pattern_length: 2, text_index_like_max_postings_to_read: 100_000 }
-  const plan = await db.store.read<{ explain: string }>(sql, { parameters: { ...parameters, organization }, settings })
-  const text = plan.map(row => row.explain).join('\n')
-  t.match(text, /__text_index_words_like/, 'no text is read')
+  for (const conditions of [NOTHING, OF_SOME]) {
+    const plan = await db.store.read<{ explain: string }>(
+      `EXPLAIN indexes = 1 ${foundSql(searchFor('refund'), conditions)}`,
+      { parameters: { ...parameters, organization }, settings },
+    )
+    const text = plan.map(row => row.explain).join('\n')
+    t.match(text, /__text_index_words_like/, 'no text is read')
+  }
   await compare('merged', [...SEARCHES, ...MORE])
 })
 
 t.test('where more texts hold it than are named', () => compare('many', SEARCHES, 10))
+
+t.test('under conditions texts of other events are not named, however many hold it', async t => {
+  const window = windowBetween(NOW_MS - 400 * DAY_MS, Number.POSITIVE_INFINITY)
+  const asked: string[] = []
+  const hearing = heard(reader, question => asked.push(question))
+  const slice = { offset: 0, limit: 500 }
+  const wanted = expected('straße', slice, OF_SOME)
+  // As many are named as hold it and pass, and one more; about three times as many hold it.
+  const foundMax = wanted.length + 1
+  t.ok(wanted.length > 10 && expected('straße', slice, NOTHING).length > 2 * foundMax)
+  const looking = { search: searchFor('straße'), window, conditions: OF_SOME, nowMs: NOW_MS, foundMax, slice }
+  const keys = await readFoundKeys(hearing, looking)
+  t.strictSame(
+    keys.map(key => key.event_id),
+    wanted,
+  )
+  // Of the newest month, and of all time: none of the two had to look for texts within a search of all events.
+  t.equal(asked.filter(question => question === 'search_keys').length, 2)
+})
 
 t.test('where more names and ids hold it than are named', () =>
   compare('names', ['refunds', 'of-orders', '0000100'], 10, 3),

@@ -2,10 +2,10 @@
 // them are asked for first, and then which events they belong to, beside those whose name or ids hold what is searched for.
 import { sqlMillis } from '#proto/time.ts'
 import type { Conditions } from '../filters.ts'
-import { allOf } from '../filters.ts'
+import { allOf, andAll, NOTHING } from '../filters.ts'
 import type { Slice } from '../page.ts'
 import { sliceParameters } from '../page.ts'
-import type { Reader } from '../reader.ts'
+import type { Parameters, Reader } from '../reader.ts'
 import type { Window } from '../window.ts'
 import { windowBetween } from '../window.ts'
 import type { FoundText } from './borrowed.ts'
@@ -75,14 +75,20 @@ export function ownCondition(text: string): Conditions {
 /** The search in previews alone: a preview is a beginning of its text, so what is found in it is found. */
 export const PREVIEWS = anyOf(['input_preview', 'output_preview'].map(contains))
 
+/** Events of the window that may meet conditions: what was reversed is among them. */
+const meeting = (conditions: Conditions): string => `event_id IN (
+      SELECT event_id FROM events
+      WHERE ${OURS} AND ts >= {from:DateTime64(9, 'UTC')} AND ts <= {until:DateTime64(9, 'UTC')}${andAll(conditions.sql)})`
+
 /** Texts of the window that hold the words, by the index and, where that knows less, by the text. */
 const holding = ({ words, exact }: Search): string => `
   FROM texts
   WHERE ${OURS} AND ts >= {from:DateTime64(9, 'UTC')} AND ts <= {until:DateTime64(9, 'UTC')}
     AND ${words.sql.join('\n    AND ')}${exact ? '' : `\n    AND (${contains('input')} OR ${contains('output')})`}`
 
-export const foundSql = (search: Search): string => `
-  SELECT event_id, group_id, ts ${holding(search)}
+/** The newest of them; under conditions those of events that may meet these. */
+export const foundSql = (search: Search, conditions: Conditions = NOTHING): string => `
+  SELECT event_id, group_id, ts ${holding(search)}${conditions.sql.length === 0 ? '' : `\n    AND ${meeting(conditions)}`}
   ORDER BY ts DESC
   LIMIT {most:UInt32} WITH TIES`
 
@@ -144,29 +150,68 @@ function newestOf({ window, slice, nowMs }: Looking): Window | null {
   return windowBetween(Date.UTC(within.getUTCFullYear(), within.getUTCMonth(), 1), window.toMs, window.timezone)
 }
 
-async function readKeysIn(reader: Reader, looking: Looking): Promise<EventKey[]> {
-  const { search, window, conditions, slice, foundMax = FOUND_MAX } = looking
+/** What is looked for in a window, and up to the page's end. */
+function boundsOf({ search, window, slice }: Looking): { from: string; until: string } & Parameters {
   const { from, to } = window.parameters
   const until = slice.after === undefined ? to : sqlTime(slice.after.at)
-  const bounds = { from, until, search: search.text, ...search.words.parameters }
-  const bare = reader.read<{ day: string }>('search_bare_days', BARE_DAYS, bounds)
+  return { from, until, search: search.text, ...search.words.parameters }
+}
+
+/** The newest texts that hold it, and as much longer as calls may come after the turns that borrow from them. */
+function readFound(reader: Reader, looking: Looking, most: number): Promise<FoundText[]> {
+  const bounds = boundsOf(looking)
+  const parameters = { ...bounds, until: later(bounds.until), most }
+  return reader.read<FoundText>('search_texts', foundSql(looking.search), parameters, BY_INDEX)
+}
+
+/** The newest texts that hold it, of events that may meet the conditions. */
+function readMeeting(reader: Reader, looking: Looking, most: number): Promise<FoundText[]> {
+  const { search, conditions, window } = looking
+  const parameters = { ...boundsOf(looking), ...conditions.parameters, to: window.parameters.to, most }
+  return reader.read<FoundText>('search_texts', foundSql(search, conditions), parameters, BY_INDEX)
+}
+
+async function readBareDays(reader: Reader, looking: Looking): Promise<readonly string[]> {
+  const rows = await reader.read<{ day: string }>('search_bare_days', BARE_DAYS, boundsOf(looking))
+  return rows.map(({ day }) => day)
+}
+
+const readKeysIn = (reader: Reader, looking: Looking): Promise<EventKey[]> =>
+  looking.conditions.sql.length === 0 ? readUnfiltered(reader, looking) : readFiltered(reader, looking)
+
+/** Few texts are of events that meet the conditions: these are found by both at once, or most of the newest texts would be named for nothing. */
+async function readFiltered(reader: Reader, looking: Looking): Promise<EventKey[]> {
+  const { search, window, slice, foundMax = FOUND_MAX } = looking
+  const [{ found, held }, turns, days] = await Promise.all([
+    readMeeting(reader, looking, foundMax).then(async found => ({
+      found,
+      held: await standing(reader, search, found),
+    })),
+    // A turn meets them, or does not, whatever the call does that it borrows from.
+    readFound(reader, looking, foundMax).then(found =>
+      readBorrowers(reader, { found, holds: contains, search: search.text }),
+    ),
+    readBareDays(reader, looking),
+  ])
+  const oldest = found.length < foundMax ? undefined : found.at(-1)?.ts
+  const lower = oldest === undefined ? window.parameters.from : sqlTime(oldest)
+  const keys = await readWith(reader, looking, [...held, ...turns], days, lower)
+  return oldest === undefined || keys.length === slice.limit ? keys : readBehind(reader, looking, turns, days)
+}
+
+async function readUnfiltered(reader: Reader, looking: Looking): Promise<EventKey[]> {
+  const { search, window, slice, foundMax = FOUND_MAX } = looking
+  const bare = readBareDays(reader, looking)
   // Handled where it is awaited; what fails before that is told first.
   bare.catch(() => undefined)
-  // Without filters nearly every text that is found is on the page.
-  const few = conditions.sql.length === 0 ? FOUND_EACH * (slice.offset + slice.limit) : foundMax
-  for (let most = Math.min(few, foundMax); ; most = foundMax) {
-    const found = await reader.read<FoundText>(
-      'search_texts',
-      foundSql(search),
-      // A turn may come before the page's end, and the call that it borrows from behind.
-      { ...bounds, until: later(until), most },
-      BY_INDEX,
-    )
+  // Nearly every text that is found is on the page.
+  for (let most = Math.min(FOUND_EACH * (slice.offset + slice.limit), foundMax); ; most = foundMax) {
+    const found = await readFound(reader, looking, most)
     const held = await standing(reader, search, found)
     const turns = await readBorrowers(reader, { found: held, holds: contains, search: search.text })
-    const days = (await bare).map(({ day }) => day)
+    const days = await bare
     const oldest = found.length < most ? undefined : found.at(-1)?.ts
-    if (oldest === undefined) return readWith(reader, looking, [...held, ...turns], days, from)
+    if (oldest === undefined) return readWith(reader, looking, [...held, ...turns], days, window.parameters.from)
     // All that holds it since then is known by name; most pages end there.
     const recent = await readWith(reader, looking, [...held, ...turns], days, sqlTime(oldest))
     if (recent.length === slice.limit) return recent
@@ -192,10 +237,10 @@ async function standing(reader: Reader, search: Search, found: readonly FoundTex
 }
 
 /** Events of which anything but the texts holds the search. Reversed rows may say so for nothing. */
-const namedSql = (own: string): string => `
+const namedSql = ({ sql }: Conditions): string => `
   SELECT event_id, ts
   FROM events
-  WHERE ${OURS} AND ts >= {from:DateTime64(9, 'UTC')} AND ts <= {until:DateTime64(9, 'UTC')} AND (${own})
+  WHERE ${OURS} AND ts >= {since:DateTime64(9, 'UTC')} AND ts <= {until:DateTime64(9, 'UTC')}${andAll(sql)}
   LIMIT {most:UInt32}`
 
 /** Events by their keys, in the hours of their instants. */
@@ -210,13 +255,14 @@ async function readWith(
   lower: string,
 ): Promise<EventKey[]> {
   const { search, window, conditions, slice, nowMs, namedMax = NAMED_MAX } = looking
-  const { to } = window.parameters
+  const { from, to } = window.parameters
   const own = ownOrPreview(search, days)
   const until = slice.after === undefined ? to : sqlTime(slice.after.at)
   const inTexts = { sql: ['event_id IN {found:Array(UUID)}'], parameters: { found: events.map(e => e.event_id) } }
-  const named = await reader.read<Pick<FoundText, 'event_id' | 'ts'>>('search_names', namedSql(own.sql.join(' AND ')), {
-    ...own.parameters,
-    ...{ from: lower, until, most: namedMax },
+  const filtered = allOf(own, conditions)
+  const named = await reader.read<Pick<FoundText, 'event_id' | 'ts'>>('search_names', namedSql(filtered), {
+    ...filtered.parameters,
+    ...{ since: lower, from, until, to, most: namedMax },
   })
   const either = {
     sql: [anyOf([...own.sql, ...inTexts.sql])],
