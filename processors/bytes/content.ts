@@ -19,30 +19,40 @@ import { Letters, Look, lettersOf, lookAt } from './suspicion.ts'
 
 /** A text that stands in a body. Precondition: the bytes are UTF-8. */
 export class Excerpt implements Said {
-  readonly bytes: Buffer
+  bytes: Buffer
   start: number
   end: number
   readonly structure: Said['structure']
   readonly from: string
-  readonly words = true
+  readonly words: boolean
   /** Every byte is a character. */
   ascii: boolean
 
-  constructor(bytes: Buffer, start: number, end: number, ascii: boolean, from: string, structure: Said['structure']) {
+  constructor(
+    bytes: Buffer,
+    start: number,
+    end: number,
+    ascii: boolean,
+    from: string,
+    structure: Said['structure'],
+    words = true,
+  ) {
     this.bytes = bytes
     this.start = start
     this.end = end
     this.structure = structure
     this.from = from
     this.ascii = ascii
+    this.words = words
   }
 
   get text(): string {
     return this.bytes.toString('utf8', this.start, this.end)
   }
 
-  /** Makes it another text of the same body. */
-  move(start: number, end: number, ascii: boolean): this {
+  /** Makes it another text. */
+  move(bytes: Buffer, start: number, end: number, ascii: boolean): this {
+    this.bytes = bytes
     this.start = start
     this.end = end
     this.ascii = ascii
@@ -50,7 +60,7 @@ export class Excerpt implements Said {
   }
 
   lent(structure: Said['structure'], from: string): Said {
-    return new Excerpt(this.bytes, this.start, this.end, this.ascii, from, structure)
+    return new Excerpt(this.bytes, this.start, this.end, this.ascii, from, structure, this.words)
   }
 }
 
@@ -155,7 +165,20 @@ function saidAt(plan: Plan, side: Side, place: ContentPlace, attributes: Attribu
     if (quoted !== null) return quoted
   }
   const held = asWritten(rule, valueAt(attributes, at)) ?? null
-  return held === null ? null : accept(held, rule)
+  const said = held === null ? null : accept(held, rule)
+  return said === null || typeof held !== 'string' ? said : asItStands(said, held, row, rule, attributes)
+}
+
+/** The same without the strings that stand in the body as they are: of a span that waits to be written they would all be kept. */
+function asItStands(said: Said, held: string, row: number, { dialect }: Rule, { data, bytes }: Attributes): Said {
+  if (data[row + A.kind] !== Kind.text || dialect?.jsonValues === true) return said
+  const whole = said.structure === null && said.text === held
+  if (!whole && said.structure?.json !== held) return said
+  const [from, to] = [data[row + A.x] as number, data[row + A.y] as number]
+  const letters = lettersOf(bytes, from, to)
+  if (letters === Letters.none) return said
+  if (whole) return new Excerpt(bytes, from, to, letters === Letters.ascii, said.from, null, said.words)
+  return { ...said, structure: new SentMessages(said.structure?.key ?? '', bytes, from, to) }
 }
 
 /** What is shown of messages, where the place says that they are some. */

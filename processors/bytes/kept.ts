@@ -43,6 +43,12 @@ const countings: readonly Counting[] = [
   ...(['none', 'counted', 'own', 'repeated below', 'repeated always', 'a step', 'same call'] as const),
 ]
 
+/** What `at` answers with, filled anew each time. */
+const scratch = new ByteReading()
+const scratchUsage: { -readonly [K in keyof Usage]: Usage[K] } = { ...NO_USAGE }
+const scratchInput = new Excerpt(scratch.bytes, 0, 0, true, '', null)
+const scratchOutput = new Excerpt(scratch.bytes, 0, 0, true, '', null)
+
 /** The readings of one body. */
 export class KeptReadings {
   readonly #table: SpanNumbers
@@ -52,13 +58,8 @@ export class KeptReadings {
   readonly #ways: Way[] = []
   readonly #notes: ByteReading['note'][]
   /** Texts that are no excerpts, twice the span, and one more for an output; readings that are more than their plan says. */
-  readonly #texts = new Map<number, Said>()
-  readonly #whole = new Map<number, ByteReading>()
-  /** What `at` answers with, filled anew each time. */
-  readonly #scratch = new ByteReading()
-  readonly #usage: { -readonly [K in keyof Usage]: Usage[K] } = { ...NO_USAGE }
-  readonly #input: Excerpt
-  readonly #output: Excerpt
+  #texts: Map<number, Said> | null = null
+  #whole: Map<number, ByteReading> | null = null
 
   constructor(table: SpanNumbers, bytes: Buffer) {
     this.#table = table
@@ -66,14 +67,13 @@ export class KeptReadings {
     this.#ints = new Int32Array(table.count * KEPT_INTS)
     this.#amounts = new Float64Array(table.count * KEPT_AMOUNTS)
     this.#notes = new Array<ByteReading['note']>(table.count).fill(null)
-    this.#input = new Excerpt(bytes, 0, 0, true, '', null)
-    this.#output = new Excerpt(bytes, 0, 0, true, '', null)
   }
 
   /** Keeps the reading of a span. Precondition: it is finished. */
   keep(span: number, reading: ByteReading): void {
     const { plan, usage } = reading
     if (plan === null || !isPlain(reading, plan)) {
+      this.#whole ??= new Map()
       this.#whole.set(span, reading)
       return
     }
@@ -95,20 +95,20 @@ export class KeptReadings {
     if (reading.note !== null) this.#notes[span] = reading.note
   }
 
-  /** The reading as it is written; it holds until the next is asked for. */
+  /** The reading as it is written; it holds until the next is asked for, of whichever body. */
   at(span: number): ByteReading {
-    const whole = this.#whole.get(span)
+    const whole = this.#whole?.get(span)
     if (whole !== undefined) return whole
     const at = span * KEPT_INTS
     const ints = this.#ints
     const { plan, variant, inputPlace, outputPlace } = this.#ways[ints[at + K.way] as number] as Way
-    const reading = this.#scratch
+    const reading = scratch
     reading.begin(plan, this.#table, span * SPAN_INTS, this.#bytes)
     reading.variant = variant
     reading.inputPlace = inputPlace
     reading.outputPlace = outputPlace
-    reading.input = this.#textAt(2 * span, at + K.inputFrom, this.#input)
-    reading.output = this.#textAt(2 * span + 1, at + K.outputFrom, this.#output)
+    reading.input = this.#textAt(2 * span, at + K.inputFrom, scratchInput)
+    reading.output = this.#textAt(2 * span + 1, at + K.outputFrom, scratchOutput)
     reading.counting = countings[ints[at + K.counting] as number] as Counting
     reading.costBits = ints[at + K.costBits] as number
     this.#putAmounts(reading, span * KEPT_AMOUNTS)
@@ -118,7 +118,7 @@ export class KeptReadings {
 
   #putAmounts(reading: ByteReading, first: number): void {
     const amounts = this.#amounts
-    const usage = this.#usage
+    const usage = scratchUsage
     usage.inputTokens = amountOf(amounts[first] as number)
     usage.outputTokens = amountOf(amounts[first + 1] as number)
     usage.cacheReadTokens = amountOf(amounts[first + 2] as number)
@@ -146,6 +146,7 @@ export class KeptReadings {
       this.#ints[at + 2] = said.ascii ? 1 : 0
     } else {
       this.#ints[at] = ELSEWHERE
+      this.#texts ??= new Map()
       this.#texts.set(key, said)
     }
   }
@@ -153,8 +154,8 @@ export class KeptReadings {
   #textAt(key: number, at: number, into: Excerpt): Said | null {
     const from = this.#ints[at] as number
     if (from === NO_TEXT) return null
-    if (from === ELSEWHERE) return this.#texts.get(key) ?? null
-    return into.move(from, this.#ints[at + 1] as number, this.#ints[at + 2] === 1)
+    if (from === ELSEWHERE) return this.#texts?.get(key) ?? null
+    return into.move(this.#bytes, from, this.#ints[at + 1] as number, this.#ints[at + 2] === 1)
   }
 }
 

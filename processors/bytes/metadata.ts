@@ -37,7 +37,7 @@ export interface Variant {
   readonly fixedUnits: number
   /** Carried attributes about the conversation, by position and name. */
   readonly attached: readonly (readonly [at: number, name: string])[]
-  /** Equal for variants that reveal the same by the same session, user and address. */
+  /** Equal for variants that reveal the same by the same session, user, address, and values of traits and attached attributes. */
   readonly reveals: object
   /** How captures of these spans are written without a row; null where they say more than that, and a service. */
   readonly capture: Capture | null
@@ -95,7 +95,7 @@ export function variantOf(plan: Plan, decided: Decided): Variant | null {
   const fixedUnits = entries.reduce((n, { name, text }) => n + name.length + text.length, 0)
   const plain = attached.length === 0 && plan.traits.length === 0
   return {
-    ...{ entries, attached, fixedUnits, reveals: plain ? plainReveals(plan) : {} },
+    ...{ entries, attached, fixedUnits, reveals: revealsOf(plan, attached) },
     capture: plain ? plainCapture(plan) : null,
     keys: new WordRun(all.map(({ name }) => name)),
     pieces: piecesOf(all),
@@ -124,12 +124,15 @@ function piecesOf(steps: readonly Step[]): (Step | FixedTexts)[] {
 
 const fixedTexts = (texts: readonly string[]): FixedTexts => ({ encoded: encodedTexts(texts), count: texts.length })
 
-const plainly = new WeakMap<Resource, object>()
+const revealing = new WeakMap<Resource, Map<string, object>>()
 
-/** What spans reveal that say nothing but session, user and the user's address. */
-function plainReveals({ resource }: Plan): object {
-  const found = plainly.get(resource) ?? {}
-  plainly.set(resource, found)
+/** What spans reveal of one resource that say something under the same names. */
+function revealsOf({ resource, keys, traits }: Plan, attached: Variant['attached']): object {
+  const known = revealing.get(resource) ?? new Map<string, object>()
+  revealing.set(resource, known)
+  const names = JSON.stringify([traits.map(i => keys[i]?.key), attached.map(([, name]) => name)])
+  const found = known.get(names) ?? {}
+  known.set(names, found)
   return found
 }
 

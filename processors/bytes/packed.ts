@@ -59,7 +59,7 @@ export class PackedSpans implements PackedUnits {
     this.#ids(parents)
     for (let i = 0; i < this.count; i++) this.#readings.push(this.#read(i, context))
     settleFamilies(familiesByParents(this.#readings as readonly Neighbour[], parents))
-    const revelations = new Revelations()
+    const revelations = new Revelations(this.#words, context)
     for (let i = 0; i < this.count; i++) this.#settle(i, context, revelations)
     this.#kept = new KeptReadings(table, bytes)
     for (let i = 0; i < this.count; i++) {
@@ -123,7 +123,7 @@ export class PackedSpans implements PackedUnits {
     if (reading instanceof ByteReading) {
       if (finish(reading, context) !== null) {
         this.#conversation(reading, span, at)
-        const capture = revelations.of(reading, this.#words, at, context)
+        const capture = revelations.of(reading, at)
         if (capture === 'plain') this.#words[at + W.flags] = (this.#words[at + W.flags] as number) | Flag.captured
         else this.#sessions[span] = capture
         if (this.#isProvisional(span)) this.loose++
@@ -136,9 +136,7 @@ export class PackedSpans implements PackedUnits {
     const rows = rowsOf(this.#readings[span] as SpanReading, context)
     const { event, revealed } = rows
     putUuid(event.conversation_id, this.#words, at + W.conversation)
-    const news = revealed !== null && !revelations.known.has(revealed.key)
-    if (revealed !== null) revelations.known.add(revealed.key)
-    if (news) this.#sessions[span] = revealed.capture()
+    if (revealed !== null && revelations.isNews(revealed.key)) this.#sessions[span] = revealed.capture()
     this.#rows[span] = rows
     if (event.provisional === 1) {
       this.#words[at + W.flags] = Flag.provisional

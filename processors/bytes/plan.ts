@@ -21,6 +21,7 @@ import { NO_USAGE } from '../parsers/rows.ts'
 import type { Attributes } from './content.ts'
 import { type FailurePlan, failurePlan } from './failing.ts'
 import { familyForm, saidInFamily } from './family.ts'
+import { hashOf } from './interned.ts'
 import type { Variant } from './metadata.ts'
 import { isSumOfKeys, type KeyInfo } from './vocabulary.ts'
 
@@ -63,6 +64,8 @@ export interface UsagePlan {
 export interface IdPlan {
   readonly at: number
   readonly fixed: string
+  /** Of the fixed text, as `hashOf` has it. */
+  readonly hash: number
 }
 
 /** How spans of one likeness are read. */
@@ -221,5 +224,7 @@ function idPlan(found: Found<string> | null, { positions, codes }: Placed): IdPl
   if (found === null) return null
   const { source } = found.rule
   const at = typeof source === 'string' ? (positions.get(source) ?? -1) : -1
-  return { at: at >= 0 && codes[at] === Code.id ? at : -1, fixed: found.value }
+  const bytes = Buffer.from(found.value)
+  const hash = hashOf(bytes, 0, bytes.length)
+  return { at: at >= 0 && codes[at] === Code.id ? at : -1, fixed: found.value, hash }
 }

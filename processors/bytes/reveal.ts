@@ -1,7 +1,7 @@
 // What spans of one body reveal about their conversations -> one capture for each that says something new.
 import type { SessionRow } from '#proto/rows.ts'
 import type { FrameContext } from '../outcome.ts'
-import { revealedOf } from '../parsers/otlp/conversation.ts'
+import { type Revealing, revealedCapture, revealedKey } from '../parsers/otlp/conversation.ts'
 import { valueAt } from './content.ts'
 import { uuidOfWords } from './hashes.ts'
 import { hashOf, sameBytes } from './interned.ts'
@@ -10,44 +10,76 @@ import type { IdPlan, Plan } from './plan.ts'
 import type { ByteReading } from './reading.ts'
 import { A, ATTRIBUTE_INTS, Kind, S } from './spans.ts'
 
-/** What was revealed in a body so far; `known` is shared with spans that are read as objects. */
+/** A span that revealed something; `at`: where the words of its conversation stand. */
+interface Told {
+  readonly reading: ByteReading
+  readonly at: number
+}
+
+/** What was revealed in a body so far. */
 export class Revelations {
-  readonly known = new Set<string>()
-  /** Spans that revealed something, by what tells most of them apart. */
-  readonly #told = new Map<number, ByteReading[]>()
+  readonly #words: Uint32Array
+  readonly #context: FrameContext
+  /** Spans that revealed something, by what is equal for those who reveal the same. */
+  readonly #told = new Map<number, Told[]>()
+  /** Keys of what was revealed, without those of spans that nobody had to be compared with yet. */
+  readonly #keys = new Set<string>()
+  #alone: Told[] = []
+
+  /** `words`: those of all spans of the body. */
+  constructor(words: Uint32Array, context: FrameContext) {
+    this.#words = words
+    this.#context = context
+  }
 
   /** The capture that a span carries, `plain`: one that needs no row; null when it reveals nothing, or nothing new. */
-  of(reading: ByteReading, words: Uint32Array, at: number, context: FrameContext): SessionRow | 'plain' | null {
+  of(reading: ByteReading, at: number): SessionRow | 'plain' | null {
     const plan = reading.plan as Plan
-    const variant = reading.variant as Variant
+    const { capture } = reading.variant as Variant
     if (plan.session === null && plan.user === null) return null
-    const user = plan.user === null ? 0 : hashAt(reading, plan.user)
-    const email = plan.email === null ? 0 : hashAt(reading, plan.email)
-    const hash = hashAt(reading, plan.session) ^ Math.imul(user, 31) ^ Math.imul(email, 17)
+    const hash = this.#hashOf(reading, at)
     const told = this.#told.get(hash)
-    if (told === undefined) this.#told.set(hash, [reading])
+    const one = { reading, at }
+    if (told === undefined) this.#told.set(hash, [one])
     else {
-      for (let i = 0; i < told.length; i++) if (isSame(told[i] as ByteReading, reading)) return null
-      told.push(reading)
+      for (let i = 0; i < told.length; i++) if (isSame((told[i] as Told).reading, reading)) return null
+      told.push(one)
     }
-    const revealed = revealedOf(
-      {
-        belonging: {
-          conversationId: uuidOfWords(words, at),
-          sessionId: textAt(reading, plan.session) ?? traceText(reading),
-          provisional: plan.session === null,
-          userId: textAt(reading, plan.user) ?? '',
-          email: textAt(reading, plan.email) ?? '',
-        },
-        traits: plan.traits.map(i => [(plan.keys[i]?.key ?? '').slice('user.'.length), valueAt(reading, i)] as const),
-        attached: variant.attached.map(([i, name]) => [name, valueAt(reading, i)] as const),
-        span: { resource: plan.resource, start: reading.start, end: reading.time(S.endLow) },
+    if (told === undefined && this.#keys.size === 0) this.#alone.push(one)
+    else if (!this.isNews(revealedKey(this.#revealing(one)))) return null
+    return capture === null ? revealedCapture(this.#revealing(one), this.#context) : 'plain'
+  }
+
+  /** True for the key of what was not revealed before; it is from now on. */
+  isNews(key: string): boolean {
+    for (const one of this.#alone) this.#keys.add(revealedKey(this.#revealing(one)))
+    this.#alone = []
+    if (this.#keys.has(key)) return false
+    this.#keys.add(key)
+    return true
+  }
+
+  #hashOf(reading: ByteReading, at: number): number {
+    const words = this.#words
+    const { user, email } = reading.plan as Plan
+    const ids = Math.imul(hashAt(reading, user), 31) ^ Math.imul(hashAt(reading, email), 17)
+    return ids ^ (words[at] as number) ^ Math.imul(words[at + 1] as number, 5) ^ Math.imul(words[at + 3] as number, 7)
+  }
+
+  #revealing({ reading, at }: Told): Revealing {
+    const plan = reading.plan as Plan
+    return {
+      belonging: {
+        conversationId: uuidOfWords(this.#words, at),
+        sessionId: textAt(reading, plan.session) ?? traceText(reading),
+        provisional: plan.session === null,
+        userId: textAt(reading, plan.user) ?? '',
+        email: textAt(reading, plan.email) ?? '',
       },
-      context,
-    )
-    if (this.known.has(revealed.key)) return null
-    this.known.add(revealed.key)
-    return variant.capture === null ? revealed.capture() : 'plain'
+      traits: plan.traits.map(i => [(plan.keys[i]?.key ?? '').slice('user.'.length), valueAt(reading, i)] as const),
+      attached: (reading.variant as Variant).attached.map(([i, name]) => [name, valueAt(reading, i)] as const),
+      span: { resource: plan.resource, start: reading.start, end: reading.time(S.endLow) },
+    }
   }
 }
 
@@ -62,9 +94,10 @@ export function textAt(reading: ByteReading, id: IdPlan | null): string | null {
   return id.at < 0 ? id.fixed : (valueAt(reading, id.at) as string)
 }
 
-function hashAt({ data, first, bytes, spans, row }: ByteReading, id: IdPlan | null): number {
-  if (id === null) return hashOf(bytes, spans[row + S.trace] as number, (spans[row + S.trace] as number) + 16)
-  if (id.at < 0) return id.fixed.length
+/** Equal for equal texts, wherever they stand. */
+function hashAt({ data, first, bytes }: ByteReading, id: IdPlan | null): number {
+  if (id === null) return 0
+  if (id.at < 0) return id.hash
   const at = (first + id.at) * ATTRIBUTE_INTS
   return hashOf(bytes, data[at + A.x] as number, data[at + A.y] as number)
 }
@@ -78,7 +111,7 @@ function isSame(a: ByteReading, b: ByteReading): boolean {
     if (traceText(a) !== traceText(b)) return false
   } else if (!isSameId(a, planA.session, b, planB.session)) return false
   if (!isSameId(a, planA.user, b, planB.user) || !isSameId(a, planA.email, b, planB.email)) return false
-  return variantA !== variantB || hasSameAttributes(a, b, planA, variantA)
+  return areSame(a, planA.traits, b, planB.traits) && areAttachedSame(a, variantA.attached, b, variantB.attached)
 }
 
 function isSameId(a: ByteReading, idA: IdPlan | null, b: ByteReading, idB: IdPlan | null): boolean {
@@ -87,9 +120,17 @@ function isSameId(a: ByteReading, idA: IdPlan | null, b: ByteReading, idB: IdPla
   return isSameValue(a, idA.at, b, idB.at)
 }
 
-function hasSameAttributes(a: ByteReading, b: ByteReading, { traits }: Plan, { attached }: Variant): boolean {
-  for (const i of traits) if (!isSameValue(a, i, b, i)) return false
-  for (const [i] of attached) if (!isSameValue(a, i, b, i)) return false
+/** Precondition: as many of the one as of the other. */
+function areSame(a: ByteReading, ofA: readonly number[], b: ByteReading, ofB: readonly number[]): boolean {
+  for (let i = 0; i < ofA.length; i++) if (!isSameValue(a, ofA[i] as number, b, ofB[i] as number)) return false
+  return true
+}
+
+function areAttachedSame(a: ByteReading, ofA: Variant['attached'], b: ByteReading, ofB: Variant['attached']): boolean {
+  for (let i = 0; i < ofA.length; i++) {
+    const [[inA], [inB]] = [ofA[i], ofB[i]] as [Variant['attached'][0], Variant['attached'][0]]
+    if (!isSameValue(a, inA, b, inB)) return false
+  }
   return true
 }
 

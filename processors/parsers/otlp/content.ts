@@ -79,7 +79,7 @@ function asWords(value: Value, rule: Rule, side: Side): Said | null {
   const strict = typeof source === 'object' && ('words' in source || 'family' in source || 'events' in source)
   if (text === '')
     return strict || shown !== null ? null : { text: whole, structure: null, from: rule.label, words: false }
-  const more = whole !== text && whole !== JSON.stringify(text)
+  const more = whole !== text && !(whole.startsWith('"') && whole === JSON.stringify(text))
   return {
     text,
     structure: more ? { key: structureKey(rule), json: whole } : null,

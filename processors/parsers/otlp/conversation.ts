@@ -80,24 +80,34 @@ export interface Revealing {
 }
 
 /** The revelation itself. */
-export function revealedOf({ belonging, traits, attached: own, span }: Revealing, context: FrameContext): Revealed {
-  const service = span.resource.attributes.get('service.name') ?? null
-  const attached = service === null ? own : [...own, ['service.name', service] as const]
+export function revealedOf(revealing: Revealing, context: FrameContext): Revealed {
+  return { key: revealedKey(revealing), capture: () => revealedCapture(revealing, context) }
+}
+
+/** A text that is equal for those who reveal the same. */
+export function revealedKey({ belonging, traits, attached, span }: Revealing): string {
+  const { conversationId, userId, email } = belonging
+  return jsonText([conversationId, userId, email, traits, withService(attached, span)])
+}
+
+/** The capture of a revelation. */
+export function revealedCapture({ belonging, traits, attached, span }: Revealing, context: FrameContext): SessionRow {
   const { conversationId, sessionId, userId, email } = belonging
-  return {
-    key: jsonText([conversationId, userId, email, traits, attached]),
-    capture: () =>
-      sessionRow(context, {
-        source: 'otlp',
-        conversationId,
-        sessionId,
-        userId,
-        userEmail: email,
-        userData: builderOf(traits),
-        metadata: builderOf(attached),
-        startedAt: span.start ?? span.end ?? fromMs(context.receivedAtMs),
-      }),
-  }
+  return sessionRow(context, {
+    source: 'otlp',
+    conversationId,
+    sessionId,
+    userId,
+    userEmail: email,
+    userData: builderOf(traits),
+    metadata: builderOf(withService(attached, span)),
+    startedAt: span.start ?? span.end ?? fromMs(context.receivedAtMs),
+  })
+}
+
+function withService(attached: Revealing['attached'], { resource }: Revealing['span']): Revealing['attached'] {
+  const service = resource.attributes.get('service.name') ?? null
+  return service === null ? attached : [...attached, ['service.name', service] as const]
 }
 
 function builderOf(entries: readonly (readonly [string, Value])[]): MetadataBuilder {
