@@ -1,24 +1,24 @@
-// Latency buckets of events, one after the other -> how many events each bucket has.
+// Latency buckets, of one event or of some -> how many events each bucket has.
 import type { Figures } from './rows.ts'
 
 /** Counts by bucket. */
 export interface Histogram {
-  add(bucket: number): void
+  add(bucket: number, events?: number): void
   /** The buckets that any event has, lowest first, and how many; empties it. */
   take(): { buckets: number[]; counts: number[] } & Pick<Figures, 'buckets' | 'counts'>
 }
 
 /** An empty one; it grows with its largest bucket, the least of which is -1. */
 export function createHistogram(): Histogram {
-  let counts = new Uint32Array(256)
+  let counts = new Float64Array(256)
   return {
-    add(bucket) {
+    add(bucket, events = 1) {
       if (bucket + 1 >= counts.length) {
-        const larger = new Uint32Array((bucket + 2) * 2)
+        const larger = new Float64Array((bucket + 2) * 2)
         larger.set(counts)
         counts = larger
       }
-      ;(counts[bucket + 1] as number)++
+      counts[bucket + 1] = (counts[bucket + 1] as number) + events
     },
     take() {
       const taken = { buckets: [] as number[], counts: [] as number[] }

@@ -1,6 +1,7 @@
 // Tools of the days of a month, added up once: sums, and who called as bits, until a day of it is read anew. Days that are still being
 // written are left out, so that what arrives today leaves all months as they are.
 import { type Bits, bytesOfBits, contains, createMarks, forEachOf, type Marks } from './bits.ts'
+import { createHistogram } from './histogram.ts'
 import type { People } from './people.ts'
 import { keepRecent } from './recent.ts'
 import type { ToolDay, ToolsOfDay } from './rows.ts'
@@ -9,6 +10,9 @@ import type { ToolDay, ToolsOfDay } from './rows.ts'
 const MONTHS_MAX = 48
 /** Newest days that are never part of a month. */
 const OPEN_DAYS = 2
+
+/** Empty between two calls. */
+const histogram = createHistogram()
 
 /** Calls of one tool on some days, with whoever called. */
 export interface ToolSum extends Omit<ToolDay, 'conversations'> {
@@ -127,19 +131,14 @@ function catchUp(month: Month, { users }: Sizes, people: People): void {
 export function together(some: readonly Omit<ToolDay, 'conversations'>[]): Omit<ToolDay, 'conversations'> {
   const { kind, name } = some[0] as ToolDay
   const sums = { calls: 0, errors: 0, timed: 0, us: 0, last_at: '' }
-  const byBucket = new Map<number, number>()
   for (const { calls, errors, timed, us, last_at, buckets, counts } of some) {
     sums.calls += calls
     sums.errors += errors
     sums.timed += timed
     sums.us += us
     if (last_at > sums.last_at) sums.last_at = last_at
-    for (let i = 0; i < buckets.length; i++) {
-      byBucket.set(buckets[i] as number, (byBucket.get(buckets[i] as number) ?? 0) + (counts[i] as number))
-    }
+    for (let i = 0; i < buckets.length; i++) histogram.add(buckets[i] as number, counts[i] as number)
   }
-  return {
-    ...{ kind, name, ...sums, buckets: Int16Array.from(byBucket.keys()) },
-    counts: Float64Array.from(byBucket.values()),
-  }
+  const { buckets, counts } = histogram.take()
+  return { kind, name, ...sums, buckets: Int16Array.from(buckets), counts: Float64Array.from(counts) }
 }
