@@ -69,7 +69,7 @@ export async function insertBody(
 
 /**
  * One request with a raw body; resolves at the end of the answer. It says its length: what comes in chunks is copied once more by the
- * engine, a seventh of what an insert of large texts costs.
+ * engine, a tenth of what an insert of large texts costs.
  */
 async function post(
   store: Store,

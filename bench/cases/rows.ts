@@ -13,7 +13,7 @@ import { EnvelopeWriter, FrameEncoding, FrameKind } from '#proto/envelope.ts'
 import { uuidBytes } from '#proto/ids.ts'
 import type { Store } from '#store/client.ts'
 import { freshDatabase, startClickHouse, type TestEngine } from '#test/rig.ts'
-import { cpuSeconds } from '../process.ts'
+import { cpuMeter } from '../process.ts'
 import { numberSpans, spanTemplate } from '../span-template.ts'
 import { median, table } from '../stats.ts'
 import { withTeardown } from '../teardown.ts'
@@ -136,9 +136,9 @@ async function measure(engine: TestEngine, variant: Variant, { blocks, spans, ch
   const inserted: Record<string, number> = {}
   const merged: Record<string, number> = {}
   const cost = async (work: () => Promise<void>): Promise<number> => {
-    const before = await cpuSeconds(engine.pid())
+    const used = await cpuMeter(engine.pid())
     await work()
-    return (((await cpuSeconds(engine.pid())) - before) * 1e6) / spans
+    return ((await used()) * 1e6) / spans
   }
   return withTeardown(async t => {
     const { store } = await freshDatabase(t, engine.url)
