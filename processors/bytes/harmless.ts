@@ -107,8 +107,16 @@ function isEntryHarmless(bytes: Buffer, from: number, end: number, at: number, t
   return valueEnd >= 0 && !escaped && (nameOf(bytes, at + 1, valueEnd) & Name.secretHeader) === 0
 }
 
+/** The name that came last, and the one that came behind each. */
+let lastName = 0
+const nextName = new Uint16Array(NAMES_MAX)
+
 function nameOf(bytes: Buffer, from: number, to: number): number {
-  const known = to - from <= NAME_BYTES ? names.of(bytes, from, to) : -1
+  const known = to - from <= NAME_BYTES ? names.of(bytes, from, to, nextName[lastName] as number) : -1
+  if (known >= 0) {
+    nextName[lastName] = known
+    lastName = known
+  }
   return known >= 0 ? (names.values[known] as number) : judged(bytes.toString('utf8', from, to))
 }
 

@@ -45,20 +45,32 @@ let length = 0
 const codes = new Int32Array(ATTRIBUTES_MAX)
 const infos: (KeyInfo | null)[] = new Array<KeyInfo | null>(ATTRIBUTES_MAX).fill(null)
 let attributes = 0
-/** What came last: the key behind a key (0 = the first one, then their numbers and one), the value that decides under a key, the name. */
-const nextKey = new Int32Array(KEYS_MAX + 1)
-const lastWord = new Int32Array(KEYS_MAX)
+/**
+ * What came last: the key behind a key (0 = the first one, then their numbers and one) in spans of a name and a scope, the value that decides
+ * under it there, the name behind a name. Of two that share a place one is guessed wrong.
+ */
+const GUESS_BITS = 14
+const nextKey = new Uint16Array(1 << GUESS_BITS)
+const lastWord = new Uint16Array(1 << GUESS_BITS)
+const nextName = new Uint16Array(WORDS_MAX)
 let lastKey = 0
 let lastName = 0
+/** Name and scope of the span at hand, mixed. */
+let about = 0
+/** The number of no message. */
+const NO_MESSAGE = WORDS_MAX
 /** The span that met a key last, to find keys that come twice. */
 let stamps = new Float64Array(KEYS_MAX)
 let stamp = 0
 
+/** The resource and the scope that came last. */
+let [lastResource, lastScope] = [0, 0]
+
 export const holders = {
   resource: (bytes: Buffer, from: number, to: number): number =>
-    to - from > HOLDER_BYTES ? -2 : resources.of(bytes, from, to),
+    to - from > HOLDER_BYTES ? -2 : (lastResource = resources.of(bytes, from, to, Math.max(0, lastResource))),
   scope: (bytes: Buffer, from: number, to: number): number =>
-    to - from > HOLDER_BYTES ? -2 : scopes.of(bytes, from, to),
+    to - from > HOLDER_BYTES ? -2 : (lastScope = scopes.of(bytes, from, to, Math.max(0, lastScope))),
 }
 
 /** Makes room for what is new; between two bodies. What was found out under another edition of secrets is forgotten too. */
@@ -136,10 +148,14 @@ function met(): [keys: KeyInfo[], codes: number[]] {
 
 /** What does not stand in attributes; false when it is left to others. */
 function head(s: Int32Array, row: number, bytes: Buffer): boolean {
-  const name = word(bytes, s[row + S.nameFrom] as number, s[row + S.nameTo] as number, WORD_BYTES, lastName)
-  const message = word(bytes, s[row + S.messageFrom] as number, s[row + S.messageTo] as number, WORD_BYTES, 0)
+  const guess = nextName[lastName] as number
+  const name = word(bytes, s[row + S.nameFrom] as number, s[row + S.nameTo] as number, WORD_BYTES, guess)
+  const [from, to] = [s[row + S.messageFrom] as number, s[row + S.messageTo] as number]
+  const message = from === to ? NO_MESSAGE : word(bytes, from, to, WORD_BYTES, 0)
   if (name < 0 || message < 0) return false
+  nextName[lastName] = name
   lastName = name
+  about = Math.imul(name, 0x85ebca6b) ^ Math.imul(s[row + S.scope] as number, 0xc2b2ae35)
   numbers[0] = s[row + S.resource] as number
   numbers[1] = s[row + S.scope] as number
   numbers[2] = name
@@ -174,16 +190,20 @@ function word(bytes: Buffer, from: number, to: number, most: number, guess: numb
   return to - from > most ? -1 : words.of(bytes, from, to, guess)
 }
 
+/** Where the guess stands about a key in spans such as the one at hand. */
+const guessPlace = (key: number): number => Math.imul(key ^ about, 0x9e3779b1) >>> (32 - GUESS_BITS)
+
 /** Adds what an attribute says to the likeness; false when its span is left to others. */
 function attribute(a: Int32Array, at: number, bytes: Buffer): boolean {
   const keyFrom = a[at + A.keyFrom] as number
   const keyTo = a[at + A.keyTo] as number
   if (keyTo - keyFrom > WORD_BYTES) return false
-  const key = keys.of(bytes, keyFrom, keyTo, nextKey[lastKey] as number)
+  const place = guessPlace(lastKey)
+  const key = keys.of(bytes, keyFrom, keyTo, nextKey[place] as number)
   const info = key < 0 ? null : (keys.values[key] as KeyInfo | null)
   if (info === null || stamps[key] === stamp) return false
   stamps[key] = stamp
-  nextKey[lastKey] = key
+  nextKey[place] = key
   lastKey = key + 1
   a[at + A.key] = key
   const code = codeOf(info, a, at, bytes)
@@ -247,8 +267,9 @@ function exact(a: Int32Array, at: number, bytes: Buffer, key: number): boolean {
   const kind = a[at + A.kind] as number
   numbers[length++] = kind
   if (kind === Kind.text || kind === Kind.structure) {
-    const number = word(bytes, a[at + A.x] as number, a[at + A.y] as number, VALUE_BYTES, lastWord[key] as number)
-    if (number >= 0) lastWord[key] = number
+    const place = guessPlace(key)
+    const number = word(bytes, a[at + A.x] as number, a[at + A.y] as number, VALUE_BYTES, lastWord[place] as number)
+    if (number >= 0) lastWord[place] = number
     numbers[length++] = number
     return number >= 0
   }
