@@ -97,13 +97,16 @@ t.test('an answer knows the links of its record, whatever was answered before', 
 })
 
 t.test('an answer that comes late does not take the place of a newer one', async t => {
-  const late = Promise.withResolvers<void>()
-  let answersLate = true
+  const [read, late] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  let isFirst = true
   const whole: Gate = async answer => {
+    const waits = isFirst
+    isFirst = false
     const rows = await answer()
-    const waits = answersLate
-    answersLate = false
-    if (waits) await late.promise
+    if (waits) {
+      read.resolve()
+      await late.promise
+    }
     return rows
   }
   const { store } = heard({ whole })
@@ -112,6 +115,7 @@ t.test('an answer that comes late does not take the place of a newer one', async
   await linked(20, 21, 'of a later child', 2)
   const first = await linked(21, 21, 'of a child', 1)
   const slow = homesIn(answers, first)
+  await read.promise
   const second = await linked(22, 21, 'of the root')
   t.strictSame(await homesIn(answers, second), { 21: 'of the root' }, 'nobody waits for what others have asked')
   const both = homesIn(answers, first, second)

@@ -43,6 +43,9 @@ export const YIELD_MS = 10
 /** For a SELECT that folds few rows whatever its class has. */
 export const FOLDED_BY_ONE = { max_final_threads: 1 } as const
 
+/** For statements that nobody waits for yet, whatever their class has: one core, and that only while nobody else wants it. */
+export const BESIDE = { max_threads: 1, max_final_threads: 1, os_thread_priority: '10' } as const
+
 /** A class as settings of a statement. */
 export type ClassSettings = {
   readonly max_threads: number

@@ -1,6 +1,7 @@
 // A question that goes by what was told a while ago -> a look at the store beside it, so that the next one finds something newer. There is
 // one at a time of an organization, and none where nobody asks.
 import type { Metrics } from '#runtime/metrics.ts'
+import { BESIDE } from '#store/classes.ts'
 import type { Reader } from '../reader.ts'
 import { inTurn, isKept, keptLately, orTooMuch, type Slot } from './slot.ts'
 import type { How } from './told.ts'
@@ -37,7 +38,7 @@ export function createLooks({ freshMs, maxBytes, sinceMs, openReader, metrics }:
   const look = async ({ slot, organization }: Looked): Promise<void> => {
     const { days } = slot
     const kinds = keptLately(slot, freshMs, sinceMs())
-    const reader = openReader(organization)
+    const reader = steppingBack(openReader(organization))
     const looked = await days.look(reader, kinds)
     const take = () => days.refresh(reader, { kinds: kinds.filter(kind => isKept(slot, kind)), maxBytes, looked })
     // There may have been too much for memory meanwhile.
@@ -57,3 +58,9 @@ export function createLooks({ freshMs, maxBytes, sinceMs, openReader, metrics }:
       })
   }
 }
+
+/** The same reader, whose statements let those go first that somebody waits for. */
+const steppingBack = (reader: Reader): Reader => ({
+  bounded: () => steppingBack(reader.bounded()),
+  read: (question, sql, parameters, settings) => reader.read(question, sql, parameters, { ...settings, ...BESIDE }),
+})

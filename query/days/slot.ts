@@ -9,7 +9,7 @@ const TRIED_AGAIN = 100
  * What was asked for within so many times of what may be lent is brought up to date with the rest: it will be asked for again. Keys, which
  * take statements of their own, less long.
  */
-const LATELY = { keys: 1, others: 4 } as const
+const LATELY = { keys: 1, others: 15 } as const
 
 /** One organization. */
 export interface Slot {
