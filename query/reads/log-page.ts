@@ -19,6 +19,8 @@ const READ_WHOLE_MS = 2 * 3_600_000
 const LOOK_EACH = { least: 16, most: 256 } as const
 /** How much farther the next attempt looks when filters left too few rows: as far as these say, and a half more. */
 const FARTHER = { least: 2, most: 16, spare: 1.5 } as const
+/** How much of what the newest event was behind is held against the next one that is less. */
+const LATELY = 0.8
 /** Up to so many events one thread folds them sooner than several. */
 const FOLDED_ALONE = 20_000
 
@@ -118,7 +120,8 @@ function seeNewest(found: readonly EventRecord[], { newest, nowMs, slice, window
   if (first === undefined || last === undefined || slice.after !== undefined || window.toMs < nowMs) return
   if (slice.offset > 0 && newest?.seen(nowMs) !== undefined) return
   const [newestMs, oldestMs] = [Date.parse(first.ts), Date.parse(last.ts)]
-  newest?.see({ atMs: nowMs, newestMs, oldestMs, events: found.length, before: slice.offset })
+  const behindMs = Math.max(nowMs - newestMs, LATELY * (newest?.seen(nowMs)?.behindMs ?? 0))
+  newest?.see({ atMs: nowMs, newestMs, behindMs, oldestMs, events: found.length, before: slice.offset })
 }
 
 const lookEach = (each: number = LOOK_EACH.least): number =>

@@ -161,12 +161,13 @@ function denseSince(
   seen: Seen,
   { holds, events, nowMs, readAtMs }: { holds: number; events: number; nowMs: number; readAtMs: number },
 ): number {
-  const behindMs = seen.atMs - seen.newestMs
-  const goesOn = seen.before === 0 && behindMs >= 0 && behindMs < PAUSED_MS
-  const endMs = goesOn ? Math.max(nowMs - PIECES.spare * behindMs, seen.newestMs) : seen.newestMs
+  const ageMs = seen.atMs - seen.newestMs
+  const goesOn = seen.before === 0 && ageMs >= 0 && ageMs < PAUSED_MS
+  const endMs = goesOn ? Math.max(nowMs - PIECES.spare * seen.behindMs, seen.newestMs) : seen.newestMs
   const eachMs = Math.max((seen.newestMs - seen.oldestMs) / seen.events, 0.001)
   if (holds + Math.max(endMs - readAtMs, 0) / eachMs <= PIECES.least) return 0
-  if (goesOn) return Math.floor(endMs - PIECES.spare * events * eachMs)
+  // As many as make a look no dearer are looked at in any case.
+  if (goesOn) return Math.floor(Math.min(endMs - PIECES.spare * events * eachMs, nowMs - PIECES.least * eachMs))
   const missing = Math.max(events - seen.before - seen.events, 0)
   return Math.floor(seen.oldestMs - PIECES.spare * missing * eachMs)
 }

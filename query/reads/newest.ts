@@ -24,6 +24,8 @@ export interface Sums {
 export interface Seen {
   readonly atMs: number
   readonly newestMs: number
+  /** How old the newest one was, or has been of late: it is when a block is stored, and grows until the next one is. */
+  readonly behindMs: number
   readonly oldestMs: number
   readonly events: number
   readonly before: number
