@@ -5,7 +5,7 @@ import { cpus, loadavg, totalmem } from 'node:os'
 import { join, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { startLoad } from '../load.ts'
+import { startLoadBeside } from '../query/beside.ts'
 import { build, settle } from '../query/build.ts'
 import { hostility } from '../query/hostile.ts'
 import { endOf, ORGANIZATION, openStore, startParts } from '../query/machine.ts'
@@ -159,7 +159,8 @@ async function underLoad(
   questions: Measured['question'][],
   rounds: number,
 ): Promise<Map<string, number[]>> {
-  const load = await startLoad({ base_url: bench.parts.baseUrl, org_id: ORGANIZATION }, EVENTS_PER_SECOND, EVENTS_EACH)
+  const target = { base_url: bench.parts.baseUrl, org_id: ORGANIZATION }
+  const load = await startLoadBeside({ target, perSecond: EVENTS_PER_SECOND, eventsEach: EVENTS_EACH })
   // The merges that were held back go on, and what runs for the first time beside a load does so: neither is what a load costs.
   await delay(LOADED_FIRST_MS)
   await timeAll(bench, questions, 1)
