@@ -24,6 +24,24 @@ t.test('each id has one number, in the order in which they come', t => {
   t.end()
 })
 
+t.test('ids are in the order of their texts', t => {
+  const ids = createIds()
+  const parts = [0, 1, 0x1_0000, 0x7fff_ffff, 0x8000_0000, 0xffff_ffff]
+  for (let i = 0; i < parts.length ** 4; i++) {
+    const words = Uint32Array.from({ length: 4 }, (_, place) => parts[Math.floor(i / 6 ** place) % 6] as number)
+    ids.numberOf(words, 0)
+  }
+  const numbers = Array.from({ length: ids.size() }, (_, number) => number)
+  const byText = numbers.toSorted((a, b) => (ids.textOf(a) < ids.textOf(b) ? -1 : 1))
+  t.equal(new Set(numbers.map(ids.textOf)).size, 6 ** 4)
+  t.strictSame(
+    numbers.toSorted((a, b) => ids.compare(a, b)),
+    byText,
+  )
+  t.equal(ids.compare(5, 5), 0)
+  t.end()
+})
+
 t.test('bytes come as words, zeros at the end as well', t => {
   const bytes = Buffer.alloc(32)
   bytes.writeUInt32LE(5, 0)

@@ -17,6 +17,8 @@ export interface Ids {
   find(uuid: string): number | undefined
   /** The uuid of a number below `size`. */
   textOf(number: number): string
+  /** Which of two numbers' uuids comes first as text: below 0 = that of `a`; 0 = they are one. */
+  compare(a: number, b: number): number
 }
 
 /** An empty table. */
@@ -69,13 +71,24 @@ export function createIds(): Ids {
       return found === 0 ? undefined : found - 1
     },
     textOf: number => uuidOf(keys, number * WORDS),
+    compare(a, b) {
+      for (const half of HALVES) {
+        const difference = (keys[a * WORDS + half] as number) - (keys[b * WORDS + half] as number)
+        if (difference !== 0) return difference
+      }
+      return 0
+    },
   }
 }
 
+/** Four hex digits of each number below 2^16. */
+const DIGITS = Array.from({ length: 0x1_0000 }, (_, number) => number.toString(16).padStart(4, '0'))
+
 /** The uuid whose four words stand at `at`. */
 export function uuidOf(words: Uint32Array, at: number): string {
-  const hex = HALVES.map(i => (words[at + i] as number).toString(16).padStart(8, '0')).join('')
-  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
+  const high = (half: number): string => DIGITS[(words[at + half] as number) >>> 16] as string
+  const low = (half: number): string => DIGITS[(words[at + half] as number) & 0xffff] as string
+  return `${high(1)}${low(1)}-${high(0)}-${low(0)}-${high(3)}-${low(3)}${high(2)}${low(2)}`
 }
 
 /** Ids as the store sends them, one after the other in base64, as words. */

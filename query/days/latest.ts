@@ -52,9 +52,9 @@ function latestOfDay(
   const at = (place: number): Latest => ({
     ...{ conversation: conversations[place] as number, day, nanos: standing[place] as number },
   })
-  const idOf = (place: number): string => ids.textOf(conversations[place] as number)
   const inOrder = (a: number, b: number): number =>
-    (standing[b] as number) - (standing[a] as number) || (idOf(a) < idOf(b) ? -1 : 1)
+    (standing[b] as number) - (standing[a] as number) ||
+    ids.compare(conversations[a] as number, conversations[b] as number)
   const places = new Uint32Array(conversations.length)
   for (let place = 0; place < places.length; place++) places[place] = place
   const isLate = (place: number): boolean => (standing[place] as number) >= since && passes(at(place))

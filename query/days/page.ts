@@ -109,7 +109,7 @@ function earliestOf(
     else eligible.push(conversation)
   }
   const inOrder = (a: number, b: number): number =>
-    (nanos[a] as number) - (nanos[b] as number) || (memory.ids.textOf(a) < memory.ids.textOf(b) ? -1 : 1)
+    (nanos[a] as number) - (nanos[b] as number) || memory.ids.compare(a, b)
   const found: Latest[] = []
   for (const day of [...byDay.keys()].sort((a, b) => a - b)) {
     for (const next of firstOf(byDay.get(day) as number[], wanted - found.length, inOrder)) found.push(one(next))
