@@ -24,6 +24,12 @@ process.on('message', async ({ where, ms }) => { await work[where](ms); process.
 process.send(total())
 `
 
+/**
+ * Well below what each of them works: of what has ended two ticks and the rests of two others are unsure, and what the process does between
+ * telling its total and being looked at is in one of the two figures only.
+ */
+const UNSURE_S = 0.06
+
 t.test('a meter says what a process has used, wherever in it that was', async t => {
   const child = spawn(process.execPath, ['--input-type=module', '--eval', CHILD], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
@@ -31,19 +37,14 @@ t.test('a meter says what a process has used, wherever in it that was', async t 
   t.teardown(() => child.kill('SIGKILL'))
   const heard = async (): Promise<number> => Number((await once(child, 'message'))[0])
   let before = await heard()
-  // Of what lives less is unsure than a tick; of what ended two ticks and the rests of two others.
-  for (const [where, unsure] of [
-    ['main', 0.01],
-    ['staying', 0.01],
-    ['ending', 0.05],
-  ] as const) {
+  for (const where of ['main', 'staying', 'ending']) {
     const used = await cpuMeter(child.pid as number)
     const answer = heard()
     child.send({ where, ms: 120 })
     const total = await answer
     const seconds = await used()
     const own = total - before
-    t.ok(Math.abs(seconds - own) < unsure, `${where}: ${seconds} of ${own} s`)
+    t.ok(Math.abs(seconds - own) < UNSURE_S, `${where}: ${seconds} of ${own} s`)
     before = total
   }
 })
