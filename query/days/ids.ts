@@ -5,7 +5,7 @@
 export const ID_BYTES = 16
 const WORDS = 4
 /** Where the words of a uuid's text stand: the store holds it as two numbers of 64 bits, the smallest byte first. */
-const HALVES = [1, 0, 3, 2]
+const HALVES = [1, 0, 3, 2] as const
 
 /** A table of ids. */
 export interface Ids {
@@ -81,14 +81,11 @@ export function createIds(): Ids {
   }
 }
 
-/** Four hex digits of each number below 2^16. */
-const DIGITS = Array.from({ length: 0x1_0000 }, (_, number) => number.toString(16).padStart(4, '0'))
-
 /** The uuid whose four words stand at `at`. */
 export function uuidOf(words: Uint32Array, at: number): string {
-  const high = (half: number): string => DIGITS[(words[at + half] as number) >>> 16] as string
-  const low = (half: number): string => DIGITS[(words[at + half] as number) & 0xffff] as string
-  return `${high(1)}${low(1)}-${high(0)}-${low(0)}-${high(3)}-${low(3)}${high(2)}${low(2)}`
+  const hexOf = (half: number): string => (words[at + half] as number).toString(16).padStart(8, '0')
+  const [a, b, c, d] = [hexOf(HALVES[0]), hexOf(HALVES[1]), hexOf(HALVES[2]), hexOf(HALVES[3])]
+  return `${a}-${b.slice(0, 4)}-${b.slice(4)}-${c.slice(0, 4)}-${c.slice(4)}${d}`
 }
 
 /** Ids as the store sends them, one after the other in base64, as words. */
