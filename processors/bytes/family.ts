@@ -3,6 +3,7 @@
 // attribute. Whatever is less simple is left to parsers/otlp/families.ts and messages.ts.
 import { randomUUID } from 'node:crypto'
 import { isObject, jsonText } from '#proto/json.ts'
+import { isJsonSpace } from '../columns/utf8.ts'
 import { type Said, structureKey } from '../parsers/otlp/content.ts'
 import { readFamily } from '../parsers/otlp/families.ts'
 import { type Role, roleNamed, type Side } from '../parsers/otlp/messages.ts'
@@ -178,14 +179,13 @@ function isPartOfWords({ type }: PartForm, { data, first, bytes }: Attributes): 
 }
 
 const [LIST, OBJECT] = [0x5b, 0x7b]
-const isSpace = (byte: number): boolean => byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09
 
 /** True for what may be a list of parts in JSON. */
 function mayBeParts(bytes: Buffer, from: number, to: number): boolean {
   let listed = false
   for (let i = from; i < to; i++) {
     const byte = bytes[i] as number
-    if (isSpace(byte)) continue
+    if (isJsonSpace(byte)) continue
     if (listed || byte !== LIST) return listed && byte === OBJECT
     listed = true
   }

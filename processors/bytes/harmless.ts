@@ -2,7 +2,7 @@
 // keys and tokens: their names are looked up by their bytes, and nothing is parsed. A yes holds whether the text is JSON or not; a no
 // only says that somebody has to look.
 
-import { unescapeJson } from '../columns/utf8.ts'
+import { isJsonSpace, unescapeJson } from '../columns/utf8.ts'
 import {
   isHeaderHolder,
   isSecretKey,
@@ -191,11 +191,9 @@ function stringEnd(bytes: Buffer, from: number, to: number): number {
   return -1
 }
 
-const isSpace = (byte: number | undefined): boolean => byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09
-
 function behindSpace(bytes: Buffer, from: number, to: number): number {
   let i = from
-  while (i < to && isSpace(bytes[i])) i++
+  while (i < to && isJsonSpace(bytes[i])) i++
   return i
 }
 
@@ -205,7 +203,7 @@ function beginsLikeJson(bytes: Buffer, from: number, to: number): boolean {
     const byte = bytes[i] as number
     if (byte === LIST || byte === OBJECT) return true
     if (byte === BACKSLASH && isWhiteEscape(bytes[i + 1] as number)) i++
-    else if (!isSpace(byte)) return false
+    else if (!isJsonSpace(byte)) return false
   }
   return false
 }

@@ -1,9 +1,8 @@
 // Ids of conversations from bytes to words: what proto/ids.ts says in text.
 import { uuidBytes } from '#proto/ids.ts'
-import { copyBytes, hashBytes, sameBytes } from '../columns/utf8.ts'
+import { copyBytes, HEX_DIGITS, hashBytes, sameBytes } from '../columns/utf8.ts'
 import { digest, message, sha1 } from './sha1.ts'
 
-const HEX = Uint8Array.from('0123456789abcdef', digit => digit.charCodeAt(0))
 const DASH = 0x2d
 
 /** Where one uuid stands in `message`, and the name behind it. */
@@ -23,8 +22,8 @@ function putHex(at: number, bytes: Uint8Array, from: number, count: number): num
   let to = at
   for (let i = from; i < from + count; i++) {
     const byte = bytes[i] as number
-    message[to++] = HEX[byte >> 4] as number
-    message[to++] = HEX[byte & 15] as number
+    message[to++] = HEX_DIGITS[byte >> 4] as number
+    message[to++] = HEX_DIGITS[byte & 15] as number
   }
   return to
 }

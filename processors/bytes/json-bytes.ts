@@ -1,5 +1,6 @@
 // JSON that is put together from a body's bytes, as `JSON.stringify` would write it, in buffers of its own. What was written stays as it
 // is for as long as somebody holds it.
+import { HEX_DIGITS } from '../columns/utf8.ts'
 import type { Said } from '../parsers/otlp/content.ts'
 
 /** Buffers of which pieces are given away. */
@@ -63,7 +64,6 @@ const [QUOTE, BACKSLASH, U] = [0x22, 0x5c, 0x75]
 /** The letter behind the backslash for bytes that cannot stand for themselves; `u` for those without a letter of their own. */
 const escapes = new Uint8Array(256).fill(U, 0, 0x20)
 for (const pair of ['\bb', '\tt', '\nn', '\ff', '\rr', '""', '\\\\']) escapes[pair.charCodeAt(0)] = pair.charCodeAt(1)
-const DIGITS = Buffer.from('0123456789abcdef')
 
 /** Bytes that a string takes. */
 export function sizeOfString(bytes: Buffer, from: number, to: number): number {
@@ -92,8 +92,8 @@ export function putString(bytes: Buffer, from: number, to: number): number {
       if (escape !== U) continue
       into[position++] = 0x30
       into[position++] = 0x30
-      into[position++] = DIGITS[byte >> 4] as number
-      into[position++] = DIGITS[byte & 15] as number
+      into[position++] = HEX_DIGITS[byte >> 4] as number
+      into[position++] = HEX_DIGITS[byte & 15] as number
     }
   }
   into[position++] = QUOTE

@@ -3,7 +3,7 @@ import { ERROR_MESSAGE_MAX_BYTES, latencyBucket, type Origin, PREVIEW_CHARS, Pre
 import { monthOf, sqlMillis } from '#proto/time.ts'
 import { type TableSets, versionOf } from '../columns/tables.ts'
 import type { TextColumn } from '../columns/text.ts'
-import { cutAtUnits } from '../columns/utf8.ts'
+import { cutAtUnits, HEX_DIGITS } from '../columns/utf8.ts'
 import type { BlockEncoder } from '../encoder.ts'
 import type { Home } from '../loose.ts'
 import type { FrameContext } from '../outcome.ts'
@@ -219,13 +219,12 @@ export function addIdText(column: TextColumn, reading: Attributes, id: IdPlan): 
 }
 
 const hex = new Uint8Array(32)
-const DIGITS = Uint8Array.from('0123456789abcdef', digit => digit.charCodeAt(0))
 
 function addHex(column: TextColumn, bytes: Uint8Array, at: number): void {
   for (let i = 0; i < 16; i++) {
     const byte = bytes[at + i] as number
-    hex[2 * i] = DIGITS[byte >> 4] as number
-    hex[2 * i + 1] = DIGITS[byte & 15] as number
+    hex[2 * i] = HEX_DIGITS[byte >> 4] as number
+    hex[2 * i + 1] = HEX_DIGITS[byte & 15] as number
   }
   column.addBytes(hex, 0, 32)
 }

@@ -6,6 +6,12 @@ const SHORT = 32
 /** The same for copying: a call that makes no view of the bytes, as `set` needs one. */
 const SHORT_COPY = 24
 const { copy } = Buffer.prototype
+/** Digits of base 16 as bytes. */
+export const HEX_DIGITS: Uint8Array = Buffer.from('0123456789abcdef')
+
+/** What may stand between the tokens of JSON. */
+export const isJsonSpace = (byte: number | undefined): boolean =>
+  byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09
 
 /** Copies `start` to `end` to `at`. Precondition: there is room. */
 export function copyBytes(from: Uint8Array, start: number, end: number, into: Uint8Array, at: number): void {

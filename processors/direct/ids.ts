@@ -3,6 +3,7 @@ import { hash } from 'node:crypto'
 import { MINTED_AT } from '#proto/envelope.ts'
 import { FINGERPRINT_BYTES } from '#proto/ids.ts'
 import { HEX } from '#proto/scan/json.ts'
+import { HEX_DIGITS } from '../columns/utf8.ts'
 
 const UUID_CHARACTERS = 36
 
@@ -32,7 +33,6 @@ export function isMintedAt(bytes: Uint8Array, frame: number): boolean {
   return false
 }
 
-const DIGITS = Buffer.from('0123456789abcdef')
 const KIND = 'event:'
 
 /** Fingerprints of events, in order: what proto/ids.ts makes of their ids as text. */
@@ -65,8 +65,8 @@ export class Prints {
     for (let i = 0; i < 16; i++) {
       if (i === 4 || i === 6 || i === 8 || i === 10) this.#named[to++] = 0x2d
       const byte = bytes[at + i] as number
-      this.#named[to++] = DIGITS[byte >> 4] as number
-      this.#named[to++] = DIGITS[byte & 15] as number
+      this.#named[to++] = HEX_DIGITS[byte >> 4] as number
+      this.#named[to++] = HEX_DIGITS[byte & 15] as number
     }
     this.#add(organization)
   }
