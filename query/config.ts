@@ -54,7 +54,7 @@ export const querySettings = {
   freshMs: integer(
     'PARLEY_QUERY_FRESH_MS',
     'how old what kept days say may be, in milliseconds, where events of an organization arrive densely: many questions then share one look at the store. 0 = every question looks',
-    { default: 1000, min: 0, max: 60_000 },
+    { default: 1500, min: 0, max: 60_000 },
   ),
   checkResponses: choice(
     'PARLEY_QUERY_CHECK_RESPONSES',

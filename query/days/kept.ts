@@ -69,7 +69,7 @@ export function createKeptDays(options: KeptDaysOptions): KeptDays {
   // In the order in which they were asked for.
   const slots = new Map<string, Slot>()
   const closed = new AbortController()
-  const hear = createLooks({ freshMs, maxBytes, sinceMs, openReader: of => openReader(of, closed.signal), metrics })
+  const looks = createLooks({ freshMs, maxBytes, sinceMs, openReader: of => openReader(of, closed.signal), metrics })
   kept.set(0)
 
   const shrink = (): void => kept.set(shrunk(slots, maxBytes))
@@ -125,7 +125,8 @@ export function createKeptDays(options: KeptDaysOptions): KeptDays {
         return null
       }
       const asking = together(slot, { kinds, beside, freshMs, nowMs: sinceMs() })
-      const heard = (how: How, ageMs: number): void => hear({ slot, organization }, how, ageMs)
+      const heard = (how: How, ageMs: number): void => looks.hear({ slot, organization }, how, ageMs)
+      await looks.catchUp(slot, kinds)
       const answer = await inTurn(slot, () =>
         work(slot.days, { ...asking(), maxBytes, lentMs: freshMs, hear: heard }).catch(orTooMuch),
       )

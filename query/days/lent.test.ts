@@ -26,17 +26,25 @@ const open = readersOver(reader)
 const asked: string[] = []
 const LOOKS = new Set<string>(['day_versions', 'day_arrived', 'day_captures', 'day_values'])
 const reads: Promise<unknown>[] = []
-/** Called before a look. */
+/** Called before a look's statement of this name. */
 let beforeLook: (() => Promise<unknown>) | undefined
+let heldBack = 'day_versions'
+/** Of each read, whether it steps back, and how many are under way with it. */
+const ran: { question: string; stepsBack: boolean; atOnce: number }[] = []
+let running = 0
 const openReader: OpenReader = (...of) => {
   const inner = open(...of)
   const watched: Reader = {
     bounded: () => watched,
     read(question, ...rest) {
       if (LOOKS.has(question)) asked.push(question)
-      const before = question === 'day_versions' ? beforeLook?.() : undefined
+      ran.push({ question, stepsBack: rest[2]?.os_thread_priority !== undefined, atOnce: ++running })
+      const before = question === heldBack ? beforeLook?.() : undefined
       const rows = before ? before.then(() => inner.read(question, ...rest)) : inner.read(question, ...rest)
-      reads.push(rows.catch(() => undefined))
+      const ended = () => {
+        running--
+      }
+      reads.push(rows.then(ended, ended))
       return rows as never
     },
   }
@@ -44,8 +52,10 @@ const openReader: OpenReader = (...of) => {
 }
 /** All that is read has been read, and whoever waited for it has gone on: a question that comes now has its turn after them. */
 async function settled(): Promise<void> {
-  await Promise.all(reads.splice(0))
-  await setImmediate()
+  while (reads.length > 0) {
+    await Promise.all(reads.splice(0))
+    await setImmediate()
+  }
 }
 const FRESH_MS = 1_000
 let number = 0
@@ -109,8 +119,8 @@ t.test('questions about a dense one share a look, and the next look is made besi
   t.strictSame(asked, [], 'nothing is asked')
   sinceMs += FRESH_MS / 2
   t.strictSame(await Promise.all([ask(), ask(), ask()]), [before, before, before])
-  t.strictSame(asked.toSorted(), LOOK, 'one look for three questions')
   await settled()
+  t.strictSame(asked.toSorted(), LOOK, 'one look for three questions')
   t.equal(await ask(), before + 3)
   t.equal(await ask(KEEP_NOTHING), before + 3)
   t.strictSame(asked.splice(0).toSorted(), LOOK)
@@ -119,6 +129,62 @@ t.test('questions about a dense one share a look, and the next look is made besi
   t.equal(await ask(), before + 5, 'what is older is not gone by')
   t.strictSame(asked.toSorted(), LOOK)
   t.strictSame(await outcomes(), { asked: 3, lent: 7, 'lent, asked beside': 1 })
+})
+
+t.test('a look steps back, one statement after the other, until somebody waits for it', async t => {
+  const { organization, ask } = await createCome(t, DENSE_EVENTS)
+  let before = await ask()
+  const steps = () => ran.splice(0).map(({ question, stepsBack, atOnce }) => [question, stepsBack, atOnce])
+  const look = async () => {
+    await settled()
+    sinceMs += FRESH_MS * 0.8
+    ran.length = 0
+    await insertEvents(store, eventsOf(organization, 2))
+    t.equal(await ask(), before)
+    before += 2
+  }
+  await look()
+  await settled()
+  t.strictSame(steps(), [
+    ['day_arrived', true, 1],
+    ['day_versions', true, 1],
+  ])
+  const { promise, resolve } = Promise.withResolvers<void>()
+  heldBack = 'day_arrived'
+  beforeLook = () => promise
+  t.teardown(() => {
+    heldBack = 'day_versions'
+    beforeLook = undefined
+  })
+  await look()
+  t.strictSame(steps(), [['day_arrived', true, 1]])
+  // What was told is too old now.
+  sinceMs += FRESH_MS * 0.2
+  const waiting = ask()
+  await setImmediate()
+  t.strictSame(steps(), [['day_versions', false, 2]], 'nothing is asked twice')
+  resolve()
+  t.equal(await waiting, before)
+  t.strictSame(steps(), [])
+})
+
+t.test('nobody waits for a look of before what was changed, nor for one that has begun long ago', async t => {
+  const { organization, kept, ask } = await createCome(t, DENSE_EVENTS)
+  for (const changed of [true, false]) {
+    const before = await ask()
+    await settled()
+    sinceMs += FRESH_MS / 2
+    const { promise, resolve } = Promise.withResolvers<void>()
+    beforeLook = () => promise
+    t.equal(await ask(), before)
+    beforeLook = undefined
+    await insertEvents(store, eventsOf(organization, 2))
+    if (changed) kept.endLoans(organization)
+    else sinceMs += FRESH_MS
+    t.equal(await ask(), before + 2)
+    resolve()
+    await settled()
+  }
 })
 
 t.test('nothing is looked at where nobody asks', async t => {

@@ -22,10 +22,20 @@ export interface Slot {
   readonly waiting: Set<readonly Kind[]>
   /** When kinds were asked for last. */
   readonly lately: Map<Kind, number>
-  /** Memory is about to be brought up to date beside questions. */
-  looking: boolean
+  /** What brings memory up to date beside questions. */
+  looking?: Look | undefined
   /** Questions until it is tried again. */
   readonly skipped: Map<Kind, number>
+}
+
+/** A look at the store beside questions. */
+export interface Look {
+  /** When it began. */
+  readonly atMs: number
+  /** What it brings up to date. */
+  readonly kinds: readonly Kind[]
+  /** Somebody waits for it: it steps back no longer. Resolves when memory has what it found, or it has failed. */
+  hurry(): Promise<void>
 }
 
 /** What time it is: `sinceMs` only ever grows, `clock` is the time of the day. */
@@ -38,7 +48,7 @@ export interface Times {
 export const makeSlot = (times: Times): Slot => ({
   ...{ days: createOrganizationDays(times), busy: Promise.resolve() },
   ...{ ready: new Set(), loading: new Map(), skipped: new Map() },
-  ...{ waiting: new Set(), lately: new Map(), looking: false },
+  ...{ waiting: new Set(), lately: new Map() },
 })
 
 /** Drops what `kinds` brought: what came on top of the figures first, and all of it when that is not enough. */

@@ -57,6 +57,8 @@ export interface Telling {
   find(reader: Reader, needed: Needed): Found | null
   /** Whether so many events come that nobody has to know the last second of them. */
   isDense(): boolean
+  /** Whether the store was not asked within so many milliseconds. */
+  isOlder(ms: number): boolean
   /** Nothing that has been asked for so far is lent any more. */
   endLoans(): void
   /** Shelves may be anything from now on. */
@@ -115,6 +117,7 @@ export function createTelling(sinceMs: () => number = () => performance.now()): 
       return last && how ? { told: last.told, how, ageMs: sinceMs() - last.atMs } : null
     },
     isDense,
+    isOlder: ms => last === undefined || sinceMs() - last.atMs >= ms,
     endLoans() {
       loansFrom = asked
     },
