@@ -33,16 +33,25 @@ export function addCaptures(earlier: held.Pairs, later: held.Pairs): held.Pairs 
   return pairs
 }
 
+const MAYBE = 1 << 16
+
 /** Those of one with those behind them that only the other has; and where those stand that both have, by their place in the other. */
 function joinedPairs(one: held.Pairs, other: held.Pairs): { pairs: held.Pairs; at: ReadonlyMap<number, number> } {
   const places = new Map<number, number>()
-  for (let i = 0; i < other.conversations.length; i++) places.set(other.conversations[i] as number, i)
+  // By its last bits, whether a number may be among them: a day has a hundred times as many as what came to it.
+  const maybe = new Uint8Array(MAYBE)
+  for (let i = 0; i < other.conversations.length; i++) {
+    const conversation = other.conversations[i] as number
+    places.set(conversation, i)
+    maybe[conversation % MAYBE] = 1
+  }
   const at = new Map<number, number>()
   for (let place = 0; place < one.conversations.length && places.size > 0; place++) {
-    const i = places.get(one.conversations[place] as number)
+    const conversation = one.conversations[place] as number
+    const i = maybe[conversation % MAYBE] === 1 ? places.get(conversation) : undefined
     if (i === undefined) continue
     at.set(i, place)
-    places.delete(one.conversations[place] as number)
+    places.delete(conversation)
   }
   const added = Uint32Array.from(places.values())
   const join = <List extends Uint32Array | Float64Array>(

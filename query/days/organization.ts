@@ -198,9 +198,19 @@ const noDays = (): Days => ({
   ...{ tools: new Map(), prices: new Map() },
 })
 
+/** A day that has changed is another object: of the hundreds that each question asks for, one or two have to be measured. */
+const measured = new WeakMap<object, number>()
+
 function bytesOfDays({ events, captures, figures, tools, prices }: Days): number {
-  const sum = <T>(kept: ReadonlyMap<string, T>, bytesOf: (value: T) => number): number =>
-    [...kept.values()].reduce((total, value) => total + bytesOf(value), 0)
+  const sum = <T extends object>(kept: ReadonlyMap<string, T>, bytesOf: (value: T) => number): number => {
+    let total = 0
+    for (const value of kept.values()) {
+      const bytes = measured.get(value) ?? bytesOf(value)
+      measured.set(value, bytes)
+      total += bytes
+    }
+    return total
+  }
   const pairs = sum(events, held.bytesOfPairs) + sum(captures, held.bytesOfPairs)
   return pairs + sum(figures, bytesOfDayFigures) + sum(tools, held.bytesOfTools) + sum(prices, held.bytesOfPrices)
 }

@@ -27,30 +27,31 @@ export interface More {
   captures(sheet: Sheet, change: Change, tell: Tell): boolean
 }
 
-/** Its one array serves one day after the other. */
-export function createMore(users: Users): More {
-  // By conversation: one more than its place in the day as it was.
-  let places = new Uint32Array(0)
-
-  /** Walks over the day with the places that its conversations had before, -1 = none. @returns whether all of them are still there. */
-  const walk = (sheet: Sheet, { before, after }: Change, see: (i: number, was: number) => boolean): boolean => {
-    if (places.length < sheet.owners.length) places = new Uint32Array(sheet.owners.length)
-    const [was, is] = [before?.conversations ?? new Uint32Array(0), after.conversations]
-    for (let i = 0; i < was.length; i++) places[was[i] as number] = i + 1
-    let [met, fits] = [0, true]
-    for (let i = 0; i < is.length && fits; i++) {
-      const place = places[is[i] as number] as number
-      if (place > 0) met++
-      fits = see(i, place - 1)
-    }
-    for (let i = 0; i < was.length; i++) places[was[i] as number] = 0
-    return fits && met === was.length
+/**
+ * Walks over a day with the places that its conversations had before, -1 = none. What came is put behind what was there, so that most stand
+ * where they stood. @returns whether all of them are still there.
+ */
+function walk({ before, after }: Change, see: (i: number, was: number) => boolean): boolean {
+  const [was, is] = [before?.conversations ?? new Uint32Array(0), after.conversations]
+  let same = 0
+  for (; same < was.length && was[same] === is[same]; same++) if (!see(same, same)) return false
+  const places = new Map<number, number>()
+  for (let i = same; i < was.length; i++) places.set(was[i] as number, i)
+  for (let i = same; i < is.length; i++) {
+    const place = places.get(is[i] as number) ?? -1
+    places.delete(is[i] as number)
+    if (!see(i, place)) return false
   }
+  return places.size === 0
+}
+
+/** Nothing is kept in between. */
+export function createMore(users: Users): More {
   return {
     events(sheet, change, tell) {
       const { before, after } = change
       const { seen, totals, first, last } = sheet
-      return walk(sheet, change, (i, was) => {
+      return walk(change, (i, was) => {
         const conversation = after.conversations[i] as number
         const now = { user: after.users[i] as number, count: after.counts[i] as number }
         const [from, to] = [after.firsts[i] as number, after.lasts[i] as number]
@@ -72,7 +73,7 @@ export function createMore(users: Users): More {
     captures(sheet, change, tell) {
       const { before, after, day } = change
       const number = dayNumber(day)
-      return walk(sheet, change, (i, was) => {
+      return walk(change, (i, was) => {
         const conversation = after.conversations[i] as number
         const user = after.users[i] as number
         if (user === 0 && (before?.users[was] ?? 0) > 0) return false
