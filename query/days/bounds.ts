@@ -24,7 +24,7 @@ export async function readKeptBounds(
   { organization, conversations }: { organization: string; conversations: readonly string[] },
 ): Promise<KeptBounds | null> {
   if (conversations.length === 0) return { bounds: null, events: 0, capturedFrom: undefined }
-  return kept.with(organization, ['figures'], async (memory, asked) =>
+  return kept.with({ organization, reader }, ['figures'], async (memory, asked) =>
     (await memory.refresh(reader, asked)) === 'done' ? keptBoundsOf(memory, conversations) : null,
   )
 }

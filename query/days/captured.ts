@@ -16,7 +16,7 @@ export async function readCaptured(
 ): Promise<Captured> {
   if (filters.length === 0) return []
   const kinds = filters.flatMap(({ key }) => captureKindsOf(key))
-  const found = await kept.with(organization, ['figures', ...kinds], async (memory, asked) => {
+  const found = await kept.with({ organization, reader }, ['figures', ...kinds], async (memory, asked) => {
     if ((await memory.refresh(reader, asked)) !== 'done') return null
     return filters.map(filter => idsOf(memory, capturedOneOf(memory, filter)))
   })

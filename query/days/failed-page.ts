@@ -59,11 +59,15 @@ export async function readKeptFailures(
   if (kinds === null) return null
   const guess = page.filters.length === 0 ? guessBy(kept, organization, memory => failuresOf(memory, page)) : null
   if (guess !== null) early(guess.said)
-  const found = await kept.with(organization, ['figures', kinds.events, ...kinds.captures], async (memory, asked) => {
-    if ((await memory.refresh(reader, asked)) !== 'done') return null
-    // Null itself would say that days do not fit.
-    return { kept: provenBy(guess, memory, () => failuresOf(memory, page)) }
-  })
+  const found = await kept.with(
+    { organization, reader },
+    ['figures', kinds.events, ...kinds.captures],
+    async (memory, asked) => {
+      if ((await memory.refresh(reader, asked)) !== 'done') return null
+      // Null itself would say that days do not fit.
+      return { kept: provenBy(guess, memory, () => failuresOf(memory, page)) }
+    },
+  )
   return found?.kept ?? null
 }
 

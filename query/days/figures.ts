@@ -78,7 +78,7 @@ export function readKeptFigures(
       p95: percentileOf(parts.filter(({ current }) => current)),
     }
   }
-  return kept.with(organization, ['figures'], work, beside)
+  return kept.with({ organization, reader }, ['figures'], work, beside)
 }
 
 /** What a window holds of a day that it does not hold whole, from rows that are kept. */

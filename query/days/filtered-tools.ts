@@ -31,17 +31,21 @@ export async function readFilteredTools(kept: KeptDays, reader: Reader, asked: A
   const { organization, window, filters } = asked
   const kinds = kindsOf(filters)
   if (kinds === null) return null
-  const found = await kept.with(organization, ['figures', kinds.events, ...kinds.captures], async (memory, asked) => {
-    const passing = await readPassing(reader, memory, { asked, filters, window, before: null })
-    if (passing === null) return null
-    const calls = [...callsOf(memory, passing.days)]
-    const lasts = await readLastCalls(reader, memory, { window, filters, calls: calls.map(([, one]) => one) })
-    const tools = calls.flatMap(([tool, one]) => toolOf(tool, one, lasts.get(tool)) ?? [])
-    // Null here would say that days do not fit.
-    if (tools.length < calls.length) return { tools: null }
-    const atEdges = passing.edges.flatMap(({ rows, edge }) => toolsWithin(rows, edge, memory.ids.size()))
-    return { tools: sortedTools(memory, [...tools, ...atEdges].map(memory.toolSumOf)) }
-  })
+  const found = await kept.with(
+    { organization, reader },
+    ['figures', kinds.events, ...kinds.captures],
+    async (memory, asked) => {
+      const passing = await readPassing(reader, memory, { asked, filters, window, before: null })
+      if (passing === null) return null
+      const calls = [...callsOf(memory, passing.days)]
+      const lasts = await readLastCalls(reader, memory, { window, filters, calls: calls.map(([, one]) => one) })
+      const tools = calls.flatMap(([tool, one]) => toolOf(tool, one, lasts.get(tool)) ?? [])
+      // Null here would say that days do not fit.
+      if (tools.length < calls.length) return { tools: null }
+      const atEdges = passing.edges.flatMap(({ rows, edge }) => toolsWithin(rows, edge, memory.ids.size()))
+      return { tools: sortedTools(memory, [...tools, ...atEdges].map(memory.toolSumOf)) }
+    },
+  )
   // The store says it as of now, and nobody less after that.
   if (found?.tools === null) kept.endLoans(organization)
   return found?.tools ?? null

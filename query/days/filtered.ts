@@ -47,7 +47,7 @@ export async function readFilteredFigures(
       p95: percentileOf(counted.filter(({ current }) => current)),
     }
   }
-  return kept.with(organization, ['figures', kinds.events, ...kinds.captures], work, beside)
+  return kept.with({ organization, reader }, ['figures', kinds.events, ...kinds.captures], work, beside)
 }
 
 /** Puts together what groups of a day come to. Its arrays serve one day after the other. */

@@ -30,7 +30,7 @@ export function readKeptGroups(
   { organization, grouping, filter, pageSize }: AskedGroups,
 ): Promise<KeptGroups | null> {
   const { window, slice } = grouping
-  return kept.with(organization, [valuesKind(grouping), ...filter.kinds], async (memory, asked) => {
+  return kept.with({ organization, reader }, [valuesKind(grouping), ...filter.kinds], async (memory, asked) => {
     const [last, filtered] = await Promise.all([
       readLastDay(reader, window),
       filter.ask(reader, window, { memory, asked }),

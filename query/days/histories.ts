@@ -13,7 +13,7 @@ export function readKeptHistories(
   reader: Reader,
   { organization, users, filter = EVERY }: { organization: string; users: readonly string[]; filter?: KeptFilter },
 ): Promise<Histories | null> {
-  return kept.with(organization, ['prices', ...filter.kinds], async (memory, asked) => {
+  return kept.with({ organization, reader }, ['prices', ...filter.kinds], async (memory, asked) => {
     const found = await filter.ask(reader, windowFrom(0), { memory, asked })
     let isLent = false
     const hear: Refresh['hear'] = (how, ageMs) => {

@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Log } from '#runtime/log.ts'
 import type { Metrics } from '#runtime/metrics.ts'
-import type { OpenReader } from '../reader.ts'
+import type { OpenReader, Reader } from '../reader.ts'
 import { createLooks } from './looks.ts'
 import type { Kind, OrganizationDays, Refresh } from './organization.ts'
 import {
@@ -29,7 +29,7 @@ export interface KeptDays {
    * `beside` them is brought up to date along with them, where it is there; and so is what others need who wait for their turn.
    */
   with<T>(
-    organization: string,
+    of: { readonly organization: string; readonly reader: Reader },
     kinds: readonly [Kind, ...Kind[]],
     work: (days: OrganizationDays, asked: Refresh) => Promise<T | null>,
     beside?: readonly Kind[],
@@ -104,7 +104,7 @@ export function createKeptDays(options: KeptDaysOptions): KeptDays {
     return begun
   }
   return {
-    async with(organization, kinds, work, beside = []) {
+    async with({ organization, reader }, kinds, work, beside = []) {
       if (maxMb === 0) return null
       const slot = slots.get(organization) ?? makeSlot(times)
       slots.delete(organization)
@@ -126,7 +126,7 @@ export function createKeptDays(options: KeptDaysOptions): KeptDays {
       }
       const asking = together(slot, { kinds, beside, freshMs, nowMs: sinceMs() })
       const heard = (how: How, ageMs: number): void => looks.hear({ slot, organization }, how, ageMs)
-      await looks.catchUp(slot, kinds)
+      await looks.catchUp(slot, kinds, reader)
       const answer = await inTurn(slot, () =>
         work(slot.days, { ...asking(), maxBytes, lentMs: freshMs, hear: heard }).catch(orTooMuch),
       )

@@ -168,6 +168,29 @@ t.test('a look steps back, one statement after the other, until somebody waits f
   t.strictSame(steps(), [])
 })
 
+t.test('no part of a request waits for a look, when another one went by what was told', async t => {
+  const { organization, call, ask } = await createCome(t, DENSE_EVENTS)
+  const before = await ask()
+  await settled()
+  const { promise, resolve } = Promise.withResolvers<void>()
+  beforeLook = () => promise
+  t.teardown(() => {
+    beforeLook = undefined
+  })
+  sinceMs += FRESH_MS * 0.9
+  await insertEvents(store, eventsOf(organization, 2))
+  const of = call()
+  const part = async () => (await readMetrics(of, MONTH as never)).total_calls
+  t.equal(await part(), before)
+  sinceMs += FRESH_MS * 0.2
+  ran.length = 0
+  t.equal(await part(), before)
+  t.strictSame(ran, [], 'nor does it ask')
+  const another = ask()
+  resolve()
+  t.equal(await another, before + 2)
+})
+
 t.test('nobody waits for a look of before what was changed, nor for one that has begun long ago', async t => {
   const { organization, kept, ask } = await createCome(t, DENSE_EVENTS)
   for (const changed of [true, false]) {

@@ -32,7 +32,7 @@ export interface Looks {
   /** Hears how each question comes to what it goes by. */
   hear(of: Looked, how: How, ageMs: number): void
   /** Where what was told has grown too old, and a look is about to bring what a question needs: waits for it, which is less than to ask. */
-  catchUp(slot: Slot, kinds: readonly Kind[]): Promise<void>
+  catchUp(slot: Slot, kinds: readonly Kind[], reader: Reader): Promise<void>
 }
 
 /** Nobody looks yet. */
@@ -75,9 +75,9 @@ export function createLooks({ freshMs, maxBytes, sinceMs, openReader, metrics }:
       told.inc({ how: isDue ? 'lent, asked beside' : how })
       if (isDue) begin(of)
     },
-    async catchUp(slot, kinds) {
+    async catchUp(slot, kinds, reader) {
       const { looking } = slot
-      if (looking === undefined || !slot.days.isOlder(freshMs)) return
+      if (looking === undefined || !slot.days.isTooOld(reader, freshMs)) return
       const isYoung = sinceMs() - looking.atMs < freshMs
       if (isYoung && kinds.every(kind => looking.kinds.includes(kind))) await looking.hurry()
     },

@@ -76,8 +76,8 @@ export interface OrganizationDays {
   look(reader: Reader, kinds: readonly Kind[]): Promise<Looked>
   /** Whether so many events come that what was told shortly before is lent. */
   isDense(): boolean
-  /** Whether the store was not asked within so many milliseconds. */
-  isOlder(ms: number): boolean
+  /** Whether the store was not asked within so many milliseconds, and no part of the request has gone by what it said before. */
+  isTooOld(reader: Reader, ms: number): boolean
   /** The next question asks the store, whatever was told. */
   endLoans(): void
   /** Keeps some kinds no longer. */
@@ -162,7 +162,7 @@ export function createOrganizationDays({
     isQuiet: () => shelves.every(({ kind, arriving }) => kind !== 'figures' || arriving.size === 0),
     // Days that were about to be read are not there.
     refresh: (reader, asked) => refresh(reader, asked).catch(telling.fail),
-    ...{ look, isDense: telling.isDense, isOlder: telling.isOlder, endLoans: telling.endLoans },
+    ...{ look, isDense: telling.isDense, isTooOld: telling.isTooOld, endLoans: telling.endLoans },
     forget(kind) {
       telling.forget()
       if (kind === 'tools') toolMonths.clear()

@@ -52,7 +52,7 @@ export async function readKeptPage(
     if ((await memory.refresh(reader, asking)) !== 'done') return null
     return provenBy(guess, memory, () => pageOf(memory, last, filtered.meets(memory), page))
   }
-  return kept.with(organization, ['figures', ...filter.kinds], work, beside)
+  return kept.with({ organization, reader }, ['figures', ...filter.kinds], work, beside)
 }
 
 /** The page as memory has it; null where the store has to be asked besides. */

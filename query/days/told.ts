@@ -57,8 +57,8 @@ export interface Telling {
   find(reader: Reader, needed: Needed): Found | null
   /** Whether so many events come that nobody has to know the last second of them. */
   isDense(): boolean
-  /** Whether the store was not asked within so many milliseconds. */
-  isOlder(ms: number): boolean
+  /** Whether the store was not asked within so many milliseconds, and no part of the request has gone by what it said before. */
+  isTooOld(reader: Reader, ms: number): boolean
   /** Nothing that has been asked for so far is lent any more. */
   endLoans(): void
   /** Shelves may be anything from now on. */
@@ -117,7 +117,10 @@ export function createTelling(sinceMs: () => number = () => performance.now()): 
       return last && how ? { told: last.told, how, ageMs: sinceMs() - last.atMs } : null
     },
     isDense,
-    isOlder: ms => last === undefined || sinceMs() - last.atMs >= ms,
+    isTooOld(reader, ms) {
+      if (last === undefined) return true
+      return sinceMs() - last.atMs >= ms && last.nth <= (requests.get(reader)?.lent ?? Number.POSITIVE_INFINITY)
+    },
     endLoans() {
       loansFrom = asked
     },

@@ -24,7 +24,7 @@ export function readKeptTools(
   reader: Reader,
   { organization, window }: { organization: string; window: Window },
 ): Promise<KeptTool[] | null> {
-  return kept.with(organization, ['tools'], async (memory, asked) => {
+  return kept.with({ organization, reader }, ['tools'], async (memory, asked) => {
     const { from_day, to_day } = window.parameters
     const edges = edgesOf(window)
     const days = edges.map(({ day }) => day)
