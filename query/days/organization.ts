@@ -205,8 +205,9 @@ function bytesOfDays({ events, captures, figures, tools, prices }: Days): number
   const sum = <T extends object>(kept: ReadonlyMap<string, T>, bytesOf: (value: T) => number): number => {
     let total = 0
     for (const value of kept.values()) {
-      const bytes = measured.get(value) ?? bytesOf(value)
-      measured.set(value, bytes)
+      const known = measured.get(value)
+      const bytes = known ?? bytesOf(value)
+      if (known === undefined) measured.set(value, bytes)
       total += bytes
     }
     return total

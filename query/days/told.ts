@@ -89,12 +89,15 @@ export function createTelling(sinceMs: () => number = () => performance.now()): 
     return true
   }
   const isDense = (): boolean => last !== undefined && sum(last.told.came.values()) >= DENSE_EVENTS
-  const isLent = ({ told, nth, atMs }: Asked, { shelves, lentMs }: Needed, lent: number): boolean =>
+  /** Told within so many milliseconds, or no earlier than what a part of the request has gone by. */
+  const isYoung = ({ nth, atMs }: Asked, ms: number, lent = Number.POSITIVE_INFINITY): boolean =>
+    nth > lent || sinceMs() - atMs < ms
+  const isLent = (of: Asked, { shelves, lentMs }: Needed, lent: number): boolean =>
     lentMs !== undefined &&
-    nth > loansFrom &&
+    of.nth > loansFrom &&
     isDense() &&
-    (nth > lent || sinceMs() - atMs < lentMs) &&
-    shelves.every(shelf => shelf.describes || told.brought.has(shelf))
+    isYoung(of, lentMs, lent) &&
+    shelves.every(shelf => shelf.describes || of.told.brought.has(shelf))
   const forget = (): void => {
     last = undefined
   }
@@ -117,10 +120,7 @@ export function createTelling(sinceMs: () => number = () => performance.now()): 
       return last && how ? { told: last.told, how, ageMs: sinceMs() - last.atMs } : null
     },
     isDense,
-    isTooOld(reader, ms) {
-      if (last === undefined) return true
-      return sinceMs() - last.atMs >= ms && last.nth <= (requests.get(reader)?.lent ?? Number.POSITIVE_INFINITY)
-    },
+    isTooOld: (reader, ms) => last === undefined || !isYoung(last, ms, requests.get(reader)?.lent),
     endLoans() {
       loansFrom = asked
     },
