@@ -1,18 +1,21 @@
 // The dashboard over stores of many millions of events, which are built inside the engine once and kept: every endpoint over HTTP, cold
 // and warm, alone and while 2,000 events a second arrive, beside the same answers from rows alone, which must be equal.
-import { mkdir, writeFile } from 'node:fs/promises'
+import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { cpus, loadavg, totalmem } from 'node:os'
 import { join, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
+import type { Teardown } from '#test/rig.ts'
 import { startLoadBeside } from '../query/beside.ts'
 import { build, settle } from '../query/build.ts'
+import { copyStore } from '../query/copy.ts'
 import { hostility } from '../query/hostile.ts'
 import { endOf, ORGANIZATION, openStore, startParts } from '../query/machine.ts'
 import { type Bench, type Measured, measure, timeAll } from '../query/measure.ts'
 import { plot } from '../query/plot.ts'
 import { findSubjects, questionsOf } from '../query/questions.ts'
 import { tellStatements } from '../query/statements.ts'
+import type { World } from '../query/world.ts'
 import { percentile, table } from '../stats.ts'
 import { withTeardown } from '../teardown.ts'
 
@@ -43,6 +46,7 @@ export async function query(args: readonly string[]): Promise<void> {
       ...{
         hostile: { type: 'boolean' },
         'build-only': { type: 'boolean' },
+        'in-place': { type: 'boolean' },
         statements: { type: 'boolean' },
         'no-days': { type: 'boolean' },
         'no-recount': { type: 'boolean' },
@@ -74,13 +78,11 @@ export async function query(args: readonly string[]): Promise<void> {
         share: Number(values.share ?? 0.2),
         days: DAYS,
       }
-      const folder = join(dir, name)
-      const endMs = await endOf(folder, said)
-      const kept = await openStore(t, folder)
-      await build(kept.store, { ...said, endMs }, line => console.error(`${name}: ${line}`))
-      await settle(kept.store, Number(values.settle ?? SETTLE_S))
-      await tellSizes(kept.store, name)
+      const built = join(dir, name)
+      const endMs = await endOf(built, said)
+      await make(built, { ...said, endMs }, { name, settleS: Number(values.settle ?? SETTLE_S) })
       if (values['build-only']) return
+      const kept = await openStore(t, values['in-place'] ? built : await copied(t, built))
       if (values.statements) {
         const asked = questionsOf(await findSubjects(kept.store, ORGANIZATION)).filter(({ name }) =>
           options.only.test(name),
@@ -100,6 +102,23 @@ export async function query(args: readonly string[]): Promise<void> {
       await report(bench, { name, texts }, options, values.out ?? join(dir, 'report'))
     })
   }
+}
+
+/** Builds what is missing of a world, and says what it takes. */
+const make = (folder: string, world: World, { name, settleS }: { name: string; settleS: number }): Promise<void> =>
+  withTeardown(async t => {
+    const { store } = await openStore(t, folder)
+    await build(store, world, line => console.error(`${name}: ${line}`))
+    await settle(store, settleS)
+    await tellSizes(store, name)
+  })
+
+/** A copy that lasts as long as the bench: what events it sends makes no later run harder. */
+async function copied(t: Teardown, built: string): Promise<string> {
+  const copy = `${built}.run`
+  await copyStore(built, copy)
+  t.teardown(() => rm(copy, { recursive: true, force: true }))
+  return copy
 }
 
 async function tellSizes(store: Bench['store'], name: string): Promise<void> {
