@@ -6,7 +6,8 @@ import { TABLES } from '#store/verify/projections.ts'
 import { ORGANIZATION_HEADER } from '#store/wall/tables.ts'
 import { walledDatabase } from '#test/rig.ts'
 import { arrivedSql } from './days/arrived-sql.ts'
-import { DAY_CAPTURES_SQL, DAY_FIGURES_SQL, VERSIONS_SQL } from './days/sql.ts'
+import { capturesArrivedSql, DAY_CAPTURES_SQL } from './days/captures-sql.ts'
+import { DAY_FIGURES_SQL, VERSIONS_SQL } from './days/sql.ts'
 import { EXTENT_SQL } from './endpoints/organization/summary.ts'
 import { wholeDaysSql } from './endpoints/raw-logs/count.ts'
 import { successCondition } from './endpoints/raw-logs/filters.ts'
@@ -66,6 +67,7 @@ const parameters = {
   failed: 0,
   values_0: ['turn'],
   said_keys: ['plan', 'team'],
+  captured_keys: ['plan'],
 }
 const PLAIN = { recount: false, ends: false }
 const PAGE = { offset: 0, limit: 21 }
@@ -199,7 +201,11 @@ t.test('a trace is looked for in the granules that may hold it', async t => {
 })
 
 t.test('what arrived since an instant is looked for in the granules that may hold it', async t => {
-  const arrived = [arrivedSql({ prices: false, keys: 0 }), arrivedSql({ prices: true, keys: 2 })]
+  const arrived = [
+    arrivedSql({ prices: false, keys: 0 }),
+    arrivedSql({ prices: true, keys: 2 }),
+    capturesArrivedSql(['user_metadata']),
+  ]
   for (const sql of [DAY_FIGURES_SQL.open, DAY_CAPTURES_SQL.open, ...arrived]) {
     t.match(await plan(sql), /Name: received_range/)
   }

@@ -1,14 +1,14 @@
 // What captures and events say of keys by which conversations are grouped or chosen: of each key a column of numbers, by conversation.
-import type { Parameters } from '../reader.ts'
 import { GROUP_KEY, type Grouping } from '../reads/groups.ts'
 import { addCaptures } from './add.ts'
+import { saidIn } from './captures-arrived.ts'
+import { type CapturedKey, dayValuesSql } from './captures-sql.ts'
 import type { Ids } from './ids.ts'
 import type { ValuesKind } from './organization.ts'
 import { keepRecent } from './recent.ts'
-import { bytesOfPairs, type Pairs, type PairsRow, pairsOf } from './rows.ts'
+import { bytesOfPairs, capturePairsOf, type Pairs, type PairsRow } from './rows.ts'
 import { createEventColumn, type EventColumn } from './said.ts'
 import { capturesOf, type Shelf, unopened } from './shelves.ts'
-import { dayValuesSql } from './sql.ts'
 import { createUsers } from './users.ts'
 
 /** Keys that are kept, each of captures and of events apart; the one that was not asked for the longest time goes. */
@@ -96,9 +96,9 @@ export function createColumns(ids: Ids, nowMs: () => number): Columns {
 type Create<Column> = (ids: Ids, kind: ValuesKind) => Column
 
 /** The source and the key of a name; keys may hold spaces. */
-function partsOf(kind: ValuesKind): { source: string; parameters: Parameters } {
-  const [, source = '', ...words] = kind.split(' ')
-  return { source, parameters: { [GROUP_KEY]: words.join(' ') } }
+function capturedKeyOf(kind: ValuesKind): CapturedKey {
+  const [, source, ...words] = kind.split(' ')
+  return { source: source as Grouping['source'], key: words.join(' ') }
 }
 
 function eventColumn(ids: Ids, kind: ValuesKind): EventColumn {
@@ -106,16 +106,17 @@ function eventColumn(ids: Ids, kind: ValuesKind): EventColumn {
 }
 
 function createCaptureColumn(ids: Ids, kind: ValuesKind): CaptureColumn {
-  const { source, parameters } = partsOf(kind)
+  const says = capturedKeyOf(kind)
   const texts = createUsers()
   const kept = new Map<string, Pairs>()
   let numbers = new Uint32Array(0)
   // By version of each day, so that a column is settled anew only when some day of it is another.
   let settledFor = ''
   const shelf: Shelf = {
-    ...{ kind, kept, ...unopened(), parameters, versionsOf: capturesOf },
-    ...{ question: 'day_values', sql: dayValuesSql(source as Grouping['source']), each: 128, describes: true },
-    of: ([row]: readonly PairsRow[], { replaced }) => pairsOf(ids, texts, row as PairsRow, ` ${replaced}`),
+    ...{ kind, kept, ...unopened(), parameters: { [GROUP_KEY]: says.key }, versionsOf: capturesOf },
+    ...{ question: 'day_values', sql: dayValuesSql(says.source), each: 128, describes: true },
+    of: ([row]: readonly PairsRow[], { replaced }) => capturePairsOf(ids, texts, row as PairsRow, replaced),
+    arrived: { rows: 'captures', says, of: (arrived, place) => saidIn(texts, arrived, place) },
     add: addCaptures,
   }
   return {

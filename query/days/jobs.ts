@@ -54,6 +54,10 @@ function closedJobs(shelf: Shelf, days: readonly string[]): Job[] {
   return places.map(from => ({ shelves: [shelf], days: days.slice(from, from + shelf.each), open: false }))
 }
 
+/** Keys of events: a statement has one list of them. */
+const keysOf = ({ arrived }: Shelf): readonly string[] | undefined =>
+  arrived?.rows === 'events' ? arrived.keys : undefined
+
 /** What is read whole comes first: of a load that goes statement by statement what came since would be all that it gets to. */
 function openJobs(lacking: readonly { shelf: Shelf; day: string }[]): Job[] {
   const alone: OpenDay[] = []
@@ -65,11 +69,10 @@ function openJobs(lacking: readonly { shelf: Shelf; day: string }[]): Job[] {
       alone.push({ shelves: [shelf], day })
       continue
     }
-    const found = together.get(`${day} ${cutMs}`)
-    // A statement has one list of keys.
-    const isApart = arrived?.keys && found?.shelves.some(one => one.arrived?.keys)
-    if (isApart) together.set(`${day} ${cutMs} ${kind}`, { shelves: [shelf], day })
-    else together.set(`${day} ${cutMs}`, { shelves: [shelf, ...(found?.shelves ?? [])], day })
+    const same = `${arrived?.rows} ${day} ${cutMs}`
+    const found = together.get(same)
+    if (keysOf(shelf) && found?.shelves.some(keysOf)) together.set(`${same} ${kind}`, { shelves: [shelf], day })
+    else together.set(same, { shelves: [shelf, ...(found?.shelves ?? [])], day })
   }
   return [...alone, ...together.values()].map(({ shelves, day }) => ({ shelves, days: [day], open: true }))
 }

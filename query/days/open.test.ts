@@ -267,6 +267,37 @@ t.test('what came is read once for a page and all that it shows, and for questio
   kept.close()
 })
 
+t.test('whom captures that came name, and what they say of keys, is read at once', async t => {
+  const [organization, kept] = [randomUUID(), keeping()]
+  nowMs = NOW_MS
+  const capture = (agoMs: number, more: object) =>
+    insertSessions(store, [
+      storedSession({ organization, conversation_id: id(1), at: new Date(nowMs - agoMs).toISOString(), ...more }),
+    ])
+  const ask = (by = kept) => {
+    const reader = openReader(organization, new AbortController().signal)
+    const call = { reader, kept: by, nowMs: NOW_MS, organization: { id: organization }, log: silentLog } as Call
+    return readMetrics(call, { ...MONTH, metadata_filters: [{ key: 'plan', value: 'pro' }] } as never)
+  }
+  await insertEvents(store, [arriving(organization, 60_000, 0), arriving(organization, 59_000, 0)])
+  await capture(60_000, { conversation_id: id(2), user_id: 'first' })
+  await ask()
+  const said = [
+    { metadata: { plan: 'free' }, user_id: 'second' },
+    { user_data: { plan: 'pro' } },
+    { metadata: { plan: 'pro' }, user_data: { plan: 'free' } },
+    { user_id: 'third' },
+  ]
+  for (const [i, more] of said.entries()) {
+    for (let number = 0; number < 12; number++) await capture(100 - i, { conversation_id: id(number), ...more })
+    asked.length = 0
+    const found = await ask()
+    t.strictSame([...asked], ['day_captures: since'], JSON.stringify(more))
+    t.strictSame(found, await ask(KEEP_NOTHING), JSON.stringify(more))
+  }
+  kept.close()
+})
+
 t.test('since when conversations have captures, whether these name somebody or not', async t => {
   const [organization, kept] = [randomUUID(), keeping()]
   nowMs = NOW_MS

@@ -4,12 +4,10 @@
 // A row keeps the instant at which it arrived, and so does its reversal, so that a cut never parts the two: what is added up are counts
 // that stand. Clocks say only where a cut is made, and so how often a day is read whole.
 import { sqlMillis } from '#proto/time.ts'
-import type { Parameters, Reader } from '../reader.ts'
-import { type ArrivedRow, arrivedOf } from './arrived.ts'
-import { arrivedSql } from './arrived-sql.ts'
+import type { Reader } from '../reader.ts'
+import { type Parts, readAlone, readArrived } from './arriving.ts'
 import type { Ids } from './ids.ts'
 import type { Versioned } from './rows.ts'
-import { SAID_KEYS } from './said-sql.ts'
 import type { Shelf, StoreVersions } from './shelves.ts'
 import { boundDays, LATER } from './sql.ts'
 
@@ -114,53 +112,6 @@ export async function endOpen(
 /** Both. */
 export const readOpen = (reader: Reader, of: Read, day: OpenDay): Promise<Unproven[]> =>
   endOpen(beginOpen(reader, of, day), of)
-
-/** What was read of a day in two parts, and the day's version of the moment of the read; undefined: nothing came. */
-export interface Parts {
-  readonly proof: string | undefined
-  /** How many events stand behind the cut; undefined: they are not told apart. */
-  readonly came?: number
-  of(shelf: Shelf, key: string, versions: StoreVersions): Versioned | undefined
-}
-
-/** Of one shelf, by its own statement. */
-async function readAlone(reader: Reader, { shelf, bound }: { shelf: Shelf; bound: Parameters }): Promise<Parts> {
-  const parameters = { ...bound, ...shelf.parameters }
-  const rows = await reader.read<{ readonly key: string; readonly proof: string }>(
-    shelf.question,
-    shelf.sql.open,
-    parameters,
-  )
-  const byKey = Map.groupBy(rows, row => row.key)
-  return {
-    proof: rows[0]?.proof,
-    of(shelf, key, versions) {
-      const some = byKey.get(key)
-      return some && shelf.of(some, versions)
-    },
-  }
-}
-
-/** Of all that is kept of events, by one statement. */
-async function readArrived(
-  reader: Reader,
-  ids: Ids,
-  { shelves, day, bound }: OpenDay & { bound: Parameters },
-): Promise<Parts> {
-  const keys = shelves.flatMap(({ arrived }) => arrived?.keys ?? [])
-  const prices = shelves.some(({ arrived }) => arrived?.prices)
-  const parameters = { ...bound, ...(keys.length > 0 ? { [SAID_KEYS]: keys } : {}) }
-  const rows = await reader.read<ArrivedRow>('day_arrived', arrivedSql({ prices, keys: keys.length }), parameters)
-  const byKey = new Map(rows.map(row => [row.key, arrivedOf(ids, day, row)]))
-  return {
-    proof: rows[0]?.proof,
-    came: (byKey.get(day + LATER)?.row.counts ?? []).reduce((sum, count) => sum + count, 0),
-    of(shelf, key) {
-      const arrived = byKey.get(key)
-      return arrived && shelf.arrived?.of(arrived)
-    },
-  }
-}
 
 /** Adds what came to what is kept. @returns the day, unless it is proven. */
 function addUp(

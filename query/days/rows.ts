@@ -108,10 +108,13 @@ export function numbersOf(ids: Ids, base64: string): Uint32Array {
   return numbers
 }
 
-/** Pairs of a day; `more` is part of their version. */
-export function pairsOf(ids: Ids, users: Users, row: PairsRow, more = ''): Pairs {
+const NONE = new Float64Array(0)
+const NO_WORDS = new Uint32Array(0)
+
+/** Pairs of a day's events. */
+export function pairsOf(ids: Ids, users: Users, row: PairsRow): Pairs {
   return {
-    version: row.version + more,
+    version: row.version,
     conversations: numbersOf(ids, row.ids),
     users: users.numbersOf(row.users),
     counts: Uint32Array.from(row.counts ?? []),
@@ -120,6 +123,18 @@ export function pairsOf(ids: Ids, users: Users, row: PairsRow, more = ''): Pairs
     standing: Float64Array.from(row.standing ?? []),
   }
 }
+
+/** The version of a day's captures, which what replaced captures is part of. */
+export const captureVersion = ({ version }: Versioned, replaced: string): string => `${version} ${replaced}`
+
+/** Pairs of which nothing but names is known. */
+export const namesOnly = (version: string, conversations: Uint32Array, users: Uint32Array): Pairs => ({
+  ...{ version, conversations, users, counts: NO_WORDS, firsts: NO_WORDS, lasts: NO_WORDS, standing: NONE },
+})
+
+/** The same as the store answers them. */
+export const capturePairsOf = (ids: Ids, users: Users, row: PairsRow, replaced: string): Pairs =>
+  namesOnly(captureVersion(row, replaced), numbersOf(ids, row.ids), users.numbersOf(row.users))
 
 const bucketsOf = ({ buckets, counts }: Pick<Figures, 'buckets' | 'counts'>) => ({
   buckets: Int16Array.from(buckets),
@@ -158,8 +173,6 @@ export function pricesOf(ids: Ids, rows: readonly PricedRow[]): PricesOfDay {
     }))
   return { version: versionOf(rows), priced }
 }
-
-const NONE = new Float64Array(0)
 
 /** A list of sums; without numbers where all of them are 0. */
 export const orNone = (sums: readonly number[]): Float64Array =>

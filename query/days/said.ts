@@ -109,7 +109,7 @@ export function createEventColumn(
       ...{ kind, kept, ...unopened(), parameters: { [SAID_KEYS]: keys }, versionsOf: eventsOf },
       ...{ question: 'day_event_values', sql: dayEventValuesSql(keys.length), each: 8 },
       of: ([row]: readonly SaidRow[]) => saidOf(ids, texts, row as SaidRow),
-      arrived: { of: arrived => saidArrived(texts, arrived), keys },
+      arrived: { rows: 'events', of: arrived => saidArrived(texts, arrived), keys },
       add: addSaid,
     },
     days: kept,

@@ -3,6 +3,8 @@ import type { Question } from '../questions.ts'
 import type { Parameters } from '../reader.ts'
 import * as add from './add.ts'
 import { type Arrived, figuresArrived, pairsArrived, pricesArrived, toolsArrived } from './arrived.ts'
+import { type CapturesArrived, namedIn } from './captures-arrived.ts'
+import { type CapturedKey, DAY_CAPTURES_SQL } from './captures-sql.ts'
 import { type DayFigures, type DayFiguresRow, dayFiguresOf } from './failures.ts'
 import type { Ids } from './ids.ts'
 import type { Base } from './open.ts'
@@ -45,18 +47,28 @@ export interface Shelf {
   /** What rows of one key come to. */
   of(rows: readonly unknown[], versions: StoreVersions): held.Versioned
   /** How it is found among what came to an open day; left out: it is asked for by itself. */
-  readonly arrived?: OfArrived
+  readonly arrived?: OfEvents | OfCaptures
   /** Of two parts of a day the whole; what arrived later comes second. */
   add(one: held.Versioned, other: held.Versioned): held.Versioned
 }
 
-/** What is found among groups of all that came to an open day. */
-export interface OfArrived {
+/** What is found among groups of all events that came to an open day. */
+export interface OfEvents {
+  readonly rows: 'events'
   /** The groups have to tell what was priced. */
   readonly prices?: true
   /** And what is said of these keys. */
   readonly keys?: readonly string[]
   of(arrived: Arrived): held.Versioned
+}
+
+/** What is found among all captures that came to it. */
+export interface OfCaptures {
+  readonly rows: 'captures'
+  /** They have to tell what they say of this key. */
+  readonly says?: CapturedKey
+  /** Precondition: what they say of the key stands at the place. */
+  of(arrived: CapturesArrived, place: number): held.Versioned
 }
 
 /** Of which nothing was read since a cut. */
@@ -91,7 +103,7 @@ export const eventsOf = ({ events }: StoreVersions): Versions => events
 
 /** Versions of captures, which what replaced some of them is part of. */
 export const capturesOf = ({ captures, replaced }: StoreVersions): Versions =>
-  new Map([...captures].map(([day, one]) => [day, `${one} ${replaced}`]))
+  new Map([...captures].map(([day, version]) => [day, held.captureVersion({ version }, replaced)]))
 
 /** Where days are kept, and how they are read. */
 export function shelvesOf(days: Days, ids: Ids, users: Users): readonly Shelf[] {
@@ -101,36 +113,37 @@ export function shelvesOf(days: Days, ids: Ids, users: Users): readonly Shelf[] 
       ...{ ...ofEvents, kind: 'figures', kept: days.events, ...unopened() },
       ...{ question: 'day_conversations', sql: sql.DAY_CONVERSATIONS_SQL, each: 16 },
       of: ([row]: readonly held.PairsRow[]) => held.pairsOf(ids, users, row as held.PairsRow),
-      arrived: { of: arrived => pairsArrived(users, arrived) },
+      arrived: { rows: 'events', of: arrived => pairsArrived(users, arrived) },
       add: (one: held.Pairs, other: held.Pairs) => add.addEvents(users, one, other),
     },
     {
       ...{ kind: 'figures', kept: days.captures, ...unopened(), versionsOf: capturesOf },
       // Captures lie by conversation, so that each look for those of some days looks through all of them.
-      ...{ question: 'day_captures', sql: sql.DAY_CAPTURES_SQL, each: 64 },
+      ...{ question: 'day_captures', sql: DAY_CAPTURES_SQL, each: 64 },
       of: ([row]: readonly held.PairsRow[], { replaced }) =>
-        held.pairsOf(ids, users, row as held.PairsRow, ` ${replaced}`),
+        held.capturePairsOf(ids, users, row as held.PairsRow, replaced),
+      arrived: { rows: 'captures', of: arrived => namedIn(users, arrived) },
       add: add.addCaptures,
     },
     {
       ...{ ...ofEvents, kind: 'figures', kept: days.figures, ...unopened() },
       ...{ question: 'day_figures', sql: sql.DAY_FIGURES_SQL, each: 32 },
       of: ([row]: readonly DayFiguresRow[]) => dayFiguresOf(ids, row as DayFiguresRow),
-      arrived: { of: figuresArrived },
+      arrived: { rows: 'events', of: figuresArrived },
       add: add.addFigures,
     },
     {
       ...{ ...ofEvents, kind: 'tools', kept: days.tools, ...unopened() },
       ...{ question: 'day_tools', sql: sql.DAY_TOOLS_SQL, each: 8 },
       of: (rows: readonly held.ToolRow[]) => held.toolsOf(ids, rows),
-      arrived: { of: toolsArrived },
+      arrived: { rows: 'events', of: toolsArrived },
       add: add.addTools,
     },
     {
       ...{ ...ofEvents, kind: 'prices', kept: days.prices, ...unopened() },
       ...{ question: 'day_prices', sql: sql.DAY_PRICES_SQL, each: 16 },
       of: (rows: readonly held.PricedRow[]) => held.pricesOf(ids, rows),
-      arrived: { of: pricesArrived, prices: true },
+      arrived: { rows: 'events', of: pricesArrived, prices: true },
       add: add.addPrices,
     },
   ]

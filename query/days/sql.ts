@@ -4,18 +4,7 @@
 import { NIL_UUID } from '#proto/ids.ts'
 import type { Parameters } from '../reader.ts'
 import { TIERS } from '../reads/costs.ts'
-import { columnOf, GROUP_KEY, GROUP_VALUES, type Grouping } from '../reads/groups.ts'
-import {
-  answeredBy,
-  BY_ROWS,
-  CAPTURE_ORDER,
-  hoursBetween,
-  IN_WINDOW,
-  OURS,
-  type Projection,
-  RAGGED_DAYS,
-  standing,
-} from '../reads/sql.ts'
+import { answeredBy, BY_ROWS, hoursBetween, IN_WINDOW, OURS, type Projection, RAGGED_DAYS } from '../reads/sql.ts'
 import { HOW } from '../reads/summary-costs.ts'
 import { OF_TOOLS } from '../reads/tools.ts'
 import { FAILURES_MAX } from './failures.ts'
@@ -29,7 +18,7 @@ export const NONE = `toUUID('${NIL_UUID}')`
 export const VERSION = `sum(sign * reinterpretAsInt64(cityHash64(
                 origin_partition, origin_generation, origin_sequence, origin_frame, origin_index, version)))`
 /** Word for word that of 0032_capture_versions.sql. */
-const CAPTURE_VERSION = `sum(reinterpretAsInt64(cityHash64(
+export const CAPTURE_VERSION = `sum(reinterpretAsInt64(cityHash64(
                 conversation_id, user_id, report, received_at, origin_partition, origin_sequence, origin_frame, origin_index)))`
 const REPLACED_VERSION =
   'sum(reinterpretAsInt64(cityHash64(conversation_id, origin_partition, origin_sequence, origin_frame)))'
@@ -54,7 +43,7 @@ export const base64 = (list: string): string =>
   `base64Encode(arrayStringConcat(arrayMap(id -> concat(reinterpretAsFixedString(id), ''), ${list})))`
 
 /** Pairs of a conversation and a text as two lists: ids in base64, texts as they are. */
-const PAIRS = `${base64('arrayMap(pair -> pair.1, pairs)')} AS ids, arrayMap(pair -> pair.2, pairs) AS users`
+export const PAIRS = `${base64('arrayMap(pair -> pair.1, pairs)')} AS ids, arrayMap(pair -> pair.2, pairs) AS users`
 
 /** A statement over whole days, and the same over what came to an open one since an instant, in two parts: until a cut and later. */
 export interface DaySql {
@@ -81,7 +70,7 @@ export const daySql = (of: (rows: string, key: string) => string, from = EVENTS_
  * The version of some days together. The days are chosen among the few rows that answer for all of them: a condition on days would first
  * be held against the table's own key mark by mark, which costs five times as much as all the rest.
  */
-const versionOfDays = (table: string, day: string, version: string, projection: Projection): string => `
+export const versionOfDays = (table: string, day: string, version: string, projection: Projection): string => `
     SELECT toString(sumIf(version, day IN {days:Array(Date)}))
     FROM (SELECT ${day} AS day, ${version} AS version FROM ${table} WHERE ${OURS} GROUP BY ${day} ${answeredBy(projection)})`
 
@@ -290,53 +279,6 @@ export const dayOrBefore = (current: string): string => `concat(toString(toDate(
 
 /** Marks what is of the window before. */
 export const BEFORE = ' before'
-
-/** Captures that arrived on some days, and on which. */
-const ARRIVED = {
-  isOfDays: 'toDate(received_at) IN {days:Array(Date)}',
-  within: "received_at >= {since:DateTime64(3, 'UTC')} AND received_at < {until:DateTime64(3, 'UTC')}",
-  key: 'toString(toDate(received_at))',
-  proof: versionOfDays('sessions', 'toDate(received_at)', CAPTURE_VERSION, 'capture_versions'),
-}
-
-const capturesOf = (rows: string, by: string): string => `
-  SELECT key, version, ${PAIRS}
-  FROM (
-    SELECT key, toString(sum(version)) AS version, groupArray((conversation_id, user)) AS pairs
-    FROM (
-      SELECT ${by} AS key, conversation_id, ${CAPTURE_VERSION} AS version,
-        argMaxIf(user_id, ${CAPTURE_ORDER}, user_id != '' AND ${standing()}) AS user
-      FROM sessions
-      WHERE ${OURS} AND ${rows}
-      GROUP BY key, conversation_id
-    )
-    GROUP BY key
-  )`
-
-/** Conversations of captures that arrived on a day, and whom these name, if anybody; the last one of a day that does stands. */
-export const DAY_CAPTURES_SQL = daySql(capturesOf, ARRIVED)
-
-/** What captures that arrived on a day say of a key, conversation by conversation: the value and its groups as JSON; the last one of a day stands. */
-export function dayValuesSql(source: Grouping['source']): DaySql {
-  const column = columnOf(source)
-  const key = `{${GROUP_KEY}:String}`
-  const says = `mapContains(${column}, ${key}) AND ${standing()}`
-  const valuesOf = (rows: string, by: string): string => `
-  SELECT key, version, ${PAIRS}
-  FROM (
-    SELECT key, toString(sum(version)) AS version, groupArrayIf((conversation_id, said), said != '') AS pairs
-    FROM (
-      SELECT ${by} AS key, conversation_id, ${CAPTURE_VERSION} AS version,
-        argMaxIf(${column}[${key}], ${CAPTURE_ORDER}, ${says}) AS raw,
-        if(countIf(${says}) = 0, '', toJSONString(arrayPushFront(${GROUP_VALUES}, raw))) AS said
-      FROM sessions
-      WHERE ${OURS} AND ${rows}
-      GROUP BY key, conversation_id
-    )
-    GROUP BY key
-  )`
-  return daySql(valuesOf, ARRIVED)
-}
 
 /** Who was active on the day that a window ends on, before it does. */
 export const LAST_DAY_SQL = `

@@ -53,10 +53,10 @@ const KEY = `{${GROUP_KEY}:String}`
 export const columnOf = (source: Grouping['source']): 'user_data' | 'metadata' =>
   source === 'user_metadata' ? 'user_data' : 'metadata'
 
-/** Groups of a conversation by what its key says, which is `raw`. */
-export const GROUP_VALUES = `if(startsWith(raw, '[') AND JSONType(raw) = 'Array',
-            arrayDistinct(arrayMap(x -> if(JSONType(x) = 'String', JSONExtractString(x), x), JSONExtractArrayRaw(raw))),
-            [raw])`
+/** Groups of a conversation by what its key says. */
+export const groupValues = (raw: string): string => `if(startsWith(${raw}, '[') AND JSONType(${raw}) = 'Array',
+            arrayDistinct(arrayMap(x -> if(JSONType(x) = 'String', JSONExtractString(x), x), JSONExtractArrayRaw(${raw}))),
+            [${raw}])`
 
 /** (conversation_id, value, several, captured_user), a row for every group that a conversation is in. */
 export function groupValuesSql(source: Grouping['source']): string {
@@ -66,7 +66,7 @@ export function groupValuesSql(source: Grouping['source']): string {
       FROM (
         SELECT
           conversation_id, ${latest('user_id')} AS captured_user, ${latestEntry(column, KEY)} AS raw,
-          ${GROUP_VALUES} AS group_values
+          ${groupValues('raw')} AS group_values
         FROM sessions
         WHERE ${OURS} AND conversation_id IN (
           SELECT conversation_id FROM sessions WHERE ${OURS} AND mapContains(${column}, ${KEY}))
