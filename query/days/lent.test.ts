@@ -210,6 +210,31 @@ t.test('nobody waits for a look of before what was changed, nor for one that has
   }
 })
 
+t.test('after a look that took long another one begins, if somebody came meanwhile', async t => {
+  const { organization, ask } = await createCome(t, DENSE_EVENTS)
+  for (const { tookMs, comes, looks } of [
+    { tookMs: FRESH_MS * 0.4, comes: true, looks: 2 },
+    { tookMs: FRESH_MS * 0.3, comes: true, looks: 1 },
+    { tookMs: FRESH_MS * 0.4, comes: false, looks: 1 },
+  ]) {
+    await insertEvents(store, eventsOf(organization, 2))
+    sinceMs += FRESH_MS
+    const before = await ask()
+    await settled()
+    asked.length = 0
+    const { promise, resolve } = Promise.withResolvers<void>()
+    beforeLook = () => promise
+    sinceMs += FRESH_MS * 0.5
+    t.equal(await ask(), before)
+    beforeLook = undefined
+    sinceMs += tookMs
+    if (comes) t.equal(await ask(), before)
+    resolve()
+    await settled()
+    t.equal(asked.filter(one => one === 'day_versions').length, looks)
+  }
+})
+
 t.test('nothing is looked at where nobody asks', async t => {
   const { ask } = await createCome(t, DENSE_EVENTS)
   sinceMs += FRESH_MS / 2

@@ -6,7 +6,7 @@ import { BESIDE } from '#store/classes.ts'
 import type { Question } from '../questions.ts'
 import type { Parameters, Reader } from '../reader.ts'
 import type { Kind } from './organization.ts'
-import { inTurn, isKept, keptLately, orTooMuch, type Slot } from './slot.ts'
+import { inTurn, isKept, keptLately, type Look, orTooMuch, type Slot } from './slot.ts'
 import type { How } from './told.ts'
 
 /** Of what may be lent: whoever comes when a third of it is over lets the next one find something newer, and a look takes its time. */
@@ -37,6 +37,7 @@ export interface Looks {
 
 /** Nobody looks yet. */
 export function createLooks({ freshMs, maxBytes, sinceMs, openReader, metrics }: LooksOptions): Looks {
+  const renewedMs = freshMs * RENEWED_AT
   const told = metrics.counter(
     'query_told_total',
     'looks at kept days by where they had what the store says: asked, shared with another question, lent, or lent while the store is asked beside',
@@ -55,25 +56,31 @@ export function createLooks({ freshMs, maxBytes, sinceMs, openReader, metrics }:
     const atMs = sinceMs()
     const kinds = keptLately(slot, freshMs, atMs)
     const { reader, hurry } = steppingBack(openReader(organization))
-    const ended = look(of, reader, kinds)
-      // The reader has told of it; what is lent grows too old, and a question asks.
-      .catch(() => undefined)
-      .then(() => {
-        slot.looking = undefined
-      })
-    slot.looking = {
-      ...{ atMs, kinds },
+    const looking: Look = {
+      ...{ atMs, kinds, isAskedAgain: false },
       hurry() {
         hurry()
         return ended
       },
     }
+    slot.looking = looking
+    const ended = look(of, reader, kinds)
+      // The reader has told of it; what is lent grows too old, and a question asks.
+      .catch(() => undefined)
+      .then(() => {
+        slot.looking = undefined
+        // What it was told is as old as it took: whoever came meanwhile may well come again.
+        if (looking.isAskedAgain && slot.days.isTooOld(reader, renewedMs)) begin(of)
+      })
   }
   return {
     hear(of, how, ageMs) {
-      const isDue = how === 'lent' && of.slot.looking === undefined && ageMs >= freshMs * RENEWED_AT
-      told.inc({ how: isDue ? 'lent, asked beside' : how })
-      if (isDue) begin(of)
+      const { looking } = of.slot
+      const isDue = how === 'lent' && ageMs >= renewedMs
+      const begins = isDue && looking === undefined
+      told.inc({ how: begins ? 'lent, asked beside' : how })
+      if (begins) begin(of)
+      else if (isDue && looking) looking.isAskedAgain = true
     },
     async catchUp(slot, kinds, reader) {
       const { looking } = slot

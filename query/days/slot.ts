@@ -34,6 +34,8 @@ export interface Look {
   readonly atMs: number
   /** What it brings up to date. */
   readonly kinds: readonly Kind[]
+  /** Somebody came meanwhile who would have begun one. */
+  isAskedAgain: boolean
   /** Somebody waits for it: it steps back no longer. Resolves when memory has what it found, or it has failed. */
   hurry(): Promise<void>
 }
