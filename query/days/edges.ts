@@ -2,6 +2,7 @@
 // Windows of a dashboard begin on the same few days from midnight to midnight.
 import type { Window } from '../window.ts'
 import { dayNumber, timeOf } from './activity.ts'
+import { createHistogram } from './histogram.ts'
 import type { Ids } from './ids.ts'
 import { type Numbers, narrowed } from './narrow.ts'
 import { keepRecent } from './recent.ts'
@@ -153,16 +154,19 @@ interface Summed extends Figures {
 /** Whether an event passes, by its conversation and by the number of what it says. */
 export type Passes = (conversation: number, said: number) => boolean
 
+/** Empty between two calls. */
+const histogram = createHistogram()
+
 function summed(all: readonly EdgeRows[], { day, from, to, passes }: AskedEdge, marks: Uint8Array): Summed {
-  const buckets = new Map<number, number>()
   const found: number[] = []
   const sums = { events: 0, errors: 0, timed: 0, us: 0, last: 0 }
-  for (const { conversations, instants, counts, micros, buckets: of, failed, said } of all) {
+  for (const { conversations, instants, counts, micros, buckets, failed, said } of all) {
     for (let i = 0; i < instants.length; i++) {
-      const [at, n, us] = [instants[i] as number, counts[i] as number, micros[i] as number]
+      const at = instants[i] as number
       if (at < from || at >= to) continue
       const conversation = conversations[i] as number
       if (passes !== undefined && !passes(conversation, said?.[i] ?? 0)) continue
+      const [n, us] = [counts[i] as number, micros[i] as number]
       sums.events += n
       sums.errors += n * (failed[i] as number)
       if (us >= 0) {
@@ -170,18 +174,14 @@ function summed(all: readonly EdgeRows[], { day, from, to, passes }: AskedEdge, 
         sums.us += n * us
       }
       if (at > sums.last) sums.last = at
-      const bucket = of[i] as number
-      buckets.set(bucket, (buckets.get(bucket) ?? 0) + n)
+      histogram.add(buckets[i] as number, n)
       if (marks[conversation] === 1) continue
       marks[conversation] = 1
       found.push(conversation)
     }
   }
   for (const conversation of found) marks[conversation] = 0
-  return {
-    ...{ key: day, version: '', ...sums, conversations: Uint32Array.from(found) },
-    ...{ buckets: [...buckets.keys()], counts: [...buckets.values()] },
-  }
+  return { key: day, version: '', ...sums, conversations: Uint32Array.from(found), ...histogram.take() }
 }
 
 /** What everything between two instants of a day comes to. `conversations`: how many have numbers. */
