@@ -1,6 +1,7 @@
 // Events at a steady rate, as the SDK sends them, into a running receiver.
 import { randomUUID } from 'node:crypto'
-import { Agent, request } from 'node:http'
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Instance } from './instance.ts'
 import { post } from './instance.ts'
@@ -41,15 +42,14 @@ export async function startLoad(
   eventsEach = Infinity,
 ): Promise<{ stop: () => Promise<{ perSecond: number; failed: number }> }> {
   const sessions = await Promise.all(Array.from({ length: CONNECTIONS }, () => createSession(instance)))
-  const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS })
-  const url = new URL(`${instance.base_url}/api/v1/capture-event`)
+  const lanes = await Promise.all(sessions.map(() => openLane(instance)))
   const startedAt = performance.now()
   let running = true
   let sent = 0
   let failed = 0
-  const lane = async (first: string, at: number): Promise<void> => {
+  const speak = async ({ send }: Lane, at: number): Promise<void> => {
     // Lanes begin at different places of their sessions, so that new ones don't come all at once.
-    let [session, events] = [first, Number.isFinite(eventsEach) ? at % eventsEach : 0]
+    let [session, events] = [sessions[at] as string, Number.isFinite(eventsEach) ? at % eventsEach : 0]
     let user = at
     const intervalMs = (CONNECTIONS / perSecond) * 1000
     for (let due = performance.now() + Math.random() * intervalMs; running; due += intervalMs) {
@@ -60,34 +60,60 @@ export async function startLoad(
         session = await createSession(instance, `bench-${user % USERS}`)
         events = 1
       }
-      const status = await send(agent, url, instance.org_id, JSON.stringify(eventOf(session)))
+      const status = await send('/api/v1/capture-event', JSON.stringify(eventOf(session)))
       if (status >= 200 && status < 300) sent++
       else failed++
     }
   }
-  const lanes = Promise.all(sessions.map(lane))
+  const spoken = Promise.all(lanes.map(speak))
   return {
     stop: async () => {
       running = false
-      await lanes
-      agent.destroy()
+      await spoken
+      for (const lane of lanes) lane.close()
       return { perSecond: sent / ((performance.now() - startedAt) / 1000), failed }
     },
   }
 }
 
-function send(agent: Agent, url: URL, organization: string, body: string): Promise<number> {
-  return new Promise(resolve => {
-    const headers = {
-      'x-org-id': organization,
-      'content-type': 'application/json',
-      'content-length': Buffer.byteLength(body),
-    }
-    const req = request(url, { agent, method: 'POST', headers }, res => {
-      res.resume()
-      res.on('end', () => resolve(res.statusCode ?? 0))
-    })
-    req.on('error', () => resolve(0))
-    req.end(body)
+/** One connection, which asks one after the other. It takes two thirds of what Node's own client does: what is measured beside it pays for it. */
+interface Lane {
+  /** @returns the status; 0 where the connection has ended. */
+  send(path: string, body: string): Promise<number>
+  close(): void
+}
+
+const HEAD_END = '\r\n\r\n'
+
+async function openLane({ base_url, org_id }: Target): Promise<Lane> {
+  const { hostname, port, host } = new URL(base_url)
+  const socket = connect({ host: hostname, port: Number(port), noDelay: true })
+  await once(socket, 'connect')
+  socket.setEncoding('latin1')
+  let answer = ''
+  let answered: (status: number) => void = () => undefined
+  const end = (status: number): void => {
+    answer = ''
+    answered(status)
+  }
+  socket.on('data', (chunk: string) => {
+    answer += chunk
+    const head = answer.indexOf(HEAD_END)
+    if (head === -1) return
+    const length = Number(/content-length: (\d+)/i.exec(answer)?.[1] ?? 0)
+    if (answer.length >= head + HEAD_END.length + length) end(Number(answer.slice(9, 12)))
   })
+  socket.on('error', () => end(0))
+  socket.on('close', () => end(0))
+  return {
+    send(path, body) {
+      if (socket.destroyed) return Promise.resolve(0)
+      const { promise, resolve } = Promise.withResolvers<number>()
+      answered = resolve
+      const head = `POST ${path} HTTP/1.1\r\nhost: ${host}\r\nx-org-id: ${org_id}\r\ncontent-type: application/json`
+      socket.write(`${head}\r\ncontent-length: ${Buffer.byteLength(body)}${HEAD_END}${body}`)
+      return promise
+    },
+    close: () => socket.destroy(),
+  }
 }
