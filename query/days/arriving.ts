@@ -45,7 +45,7 @@ export async function readAlone(reader: Reader, { shelf, bound }: { shelf: Shelf
 
 /** Of several, which are all of events or all of captures. */
 export function readArrived(reader: Reader, ids: Ids, of: Arriving): Promise<Parts> {
-  return of.shelves[0].arrived?.rows === 'captures' ? readCaptures(reader, ids, of) : readEvents(reader, ids, of)
+  return of.shelves[0].arrived.rows === 'captures' ? readCaptures(reader, ids, of) : readEvents(reader, ids, of)
 }
 
 async function readEvents(reader: Reader, ids: Ids, { shelves, day, bound }: Arriving): Promise<Parts> {
@@ -81,5 +81,5 @@ async function readCaptures(reader: Reader, ids: Ids, { shelves, bound }: Arrivi
   }
 }
 
-const ofEvents = ({ arrived }: Shelf): OfEvents | undefined => (arrived?.rows === 'events' ? arrived : undefined)
-const ofCaptures = ({ arrived }: Shelf): OfCaptures | undefined => (arrived?.rows === 'captures' ? arrived : undefined)
+const ofEvents = ({ arrived }: Shelf): OfEvents | undefined => (arrived.rows === 'events' ? arrived : undefined)
+const ofCaptures = ({ arrived }: Shelf): OfCaptures | undefined => (arrived.rows === 'captures' ? arrived : undefined)

@@ -4,7 +4,7 @@ import { addCaptures } from './add.ts'
 import { saidIn } from './captures-arrived.ts'
 import { type CapturedKey, dayValuesSql } from './captures-sql.ts'
 import type { Ids } from './ids.ts'
-import type { ValuesKind } from './organization.ts'
+import type { Kind, ValuesKind } from './organization.ts'
 import { keepRecent } from './recent.ts'
 import { bytesOfPairs, capturePairsOf, type Pairs, type PairsRow } from './rows.ts'
 import { createEventColumn, type EventColumn } from './said.ts'
@@ -57,7 +57,10 @@ export const valuesKind = ({ source, key }: { source: Grouping['source']; key: s
   `values ${source} ${key}`
 
 /** What precedes the keys in the name of some of events. */
-export const EVENT_VALUES = 'values event '
+const EVENT_VALUES = 'values event '
+
+/** Whether it is what events say of keys: of what came that is a statement of its own, but for the first of several. */
+export const isOfEvents = (kind: Kind): boolean => kind.startsWith(EVENT_VALUES)
 
 /** The name under which some keys of events are kept together. */
 export const eventValuesKind = (keys: readonly string[]): ValuesKind => `${EVENT_VALUES}${JSON.stringify(keys)}`
@@ -74,7 +77,7 @@ export function createColumns(ids: Ids, nowMs: () => number): Columns {
   const captures = (kind: ValuesKind) => of(kind, createCaptureColumn)
   const events = (kind: ValuesKind) => of(kind, eventColumn)
   return {
-    of: kind => (kind.startsWith(EVENT_VALUES) ? events(kind) : captures(kind)),
+    of: kind => (isOfEvents(kind) ? events(kind) : captures(kind)),
     ...{ captures, events },
     has: kind => columns.has(kind),
     forget: kind => columns.delete(kind),

@@ -56,7 +56,7 @@ function closedJobs(shelf: Shelf, days: readonly string[]): Job[] {
 
 /** Keys of events: a statement has one list of them. */
 const keysOf = ({ arrived }: Shelf): readonly string[] | undefined =>
-  arrived?.rows === 'events' ? arrived.keys : undefined
+  arrived.rows === 'events' ? arrived.keys : undefined
 
 /** What is read whole comes first: of a load that goes statement by statement what came since would be all that it gets to. */
 function openJobs(lacking: readonly { shelf: Shelf; day: string }[]): Job[] {
@@ -64,12 +64,12 @@ function openJobs(lacking: readonly { shelf: Shelf; day: string }[]): Job[] {
   const together = new Map<string, OpenDay>()
   for (const { shelf, day } of lacking) {
     const { arrived, bases, kind } = shelf
-    const cutMs = arrived && bases.get(day)?.cutMs
+    const cutMs = bases.get(day)?.cutMs
     if (cutMs === undefined) {
       alone.push({ shelves: [shelf], day })
       continue
     }
-    const same = `${arrived?.rows} ${day} ${cutMs}`
+    const same = `${arrived.rows} ${day} ${cutMs}`
     const found = together.get(same)
     if (keysOf(shelf) && found?.shelves.some(keysOf)) together.set(`${same} ${kind}`, { shelves: [shelf], day })
     else together.set(same, { shelves: [shelf, ...(found?.shelves ?? [])], day })

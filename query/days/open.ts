@@ -92,10 +92,10 @@ export function beginOpen(
   const baseMs = shelves[0].bases.get(day)?.cutMs
   const cutMs = Math.max(baseMs ?? 0, storedMs)
   const bound = { ...boundDays([day]), arrived: sqlMillis(baseMs ?? 0), cut: sqlMillis(cutMs) }
-  const isSince = baseMs !== undefined && shelves.every(({ arrived }) => arrived !== undefined)
-  const parts = isSince
-    ? readArrived(reader, ids, { shelves, day, bound })
-    : readAlone(reader, { shelf: shelves[0], bound })
+  const parts =
+    baseMs === undefined
+      ? readAlone(reader, { shelf: shelves[0], bound })
+      : readArrived(reader, ids, { shelves, day, bound })
   return { shelves, day, cutMs, parts, isOf: shelf => bases.get(shelf) === shelf.bases.get(day) }
 }
 

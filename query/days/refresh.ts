@@ -94,7 +94,7 @@ export function createRefreshing(options: RefreshingOptions): Refreshing {
   return { refresh, look }
 }
 
-/** Whether it is a key. */
+/** Whether it is a key, of captures or of events. */
 export const isValues = (kind: Kind): kind is ValuesKind => kind.startsWith('values ')
 
 /** Whether one kind is part of another. */

@@ -46,8 +46,8 @@ export interface Shelf {
   versionsOf(versions: StoreVersions): Versions
   /** What rows of one key come to. */
   of(rows: readonly unknown[], versions: StoreVersions): held.Versioned
-  /** How it is found among what came to an open day; left out: it is asked for by itself. */
-  readonly arrived?: OfEvents | OfCaptures
+  /** How it is found among what came to an open day. */
+  readonly arrived: OfEvents | OfCaptures
   /** Of two parts of a day the whole; what arrived later comes second. */
   add(one: held.Versioned, other: held.Versioned): held.Versioned
 }

@@ -1,15 +1,16 @@
 // What is kept of one organization and who has his turn with it: what is there, what is on its way, what is asked for.
 import { isParleyError } from '#proto/errors.ts'
+import { isOfEvents } from './columns.ts'
 import { createOrganizationDays, type Kind, type OrganizationDays, type Refresh } from './organization.ts'
 import { isValues } from './refresh.ts'
 
 /** An organization that was too large is tried again after so many questions: it may have lost days. */
 const TRIED_AGAIN = 100
 /**
- * What was asked for within so many times of what may be lent is brought up to date with the rest: it will be asked for again. Keys, which
- * take statements of their own, less long.
+ * What was asked for within so many times of what may be lent is brought up to date with the rest: it will be asked for again. Keys of
+ * events, which take statements of their own, less long.
  */
-const LATELY = { keys: 1, others: 15 } as const
+const LATELY = { ofEvents: 1, others: 15 } as const
 
 /** One organization. */
 export interface Slot {
@@ -101,9 +102,9 @@ export function together(slot: Slot, { kinds, beside, freshMs, nowMs }: Asking):
   return () => {
     const others = [...slot.waiting].flat().filter(kind => isKept(slot, kind))
     slot.waiting.delete(needed)
-    // Where it is lent: else what is asked for in turn would be asked for each time. Keys take statements of their own.
+    // Where it is lent: else what is asked for in turn would be asked for each time.
     const isLent = freshMs > 0 && slot.days.isDense()
-    const lately = isLent ? keptLately(slot, freshMs, nowMs).filter(kind => !isValues(kind)) : []
+    const lately = isLent ? keptLately(slot, freshMs, nowMs).filter(kind => !isOfEvents(kind)) : []
     return { kinds: [...kinds, ...beside.filter(kind => isKept(slot, kind))], along: [...others, ...lately], since }
   }
 }
@@ -117,7 +118,7 @@ export const isKept = (slot: Slot, kind: Kind): boolean => slot.ready.has(kind) 
 /** What is there of what was asked for lately. */
 export function keptLately(slot: Slot, freshMs: number, nowMs: number): Kind[] {
   for (const [kind, atMs] of slot.lately) {
-    if (nowMs - atMs > freshMs * LATELY[isValues(kind) ? 'keys' : 'others']) slot.lately.delete(kind)
+    if (nowMs - atMs > freshMs * LATELY[isOfEvents(kind) ? 'ofEvents' : 'others']) slot.lately.delete(kind)
   }
   return [...slot.lately.keys()].filter(kind => isKept(slot, kind))
 }
