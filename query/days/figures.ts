@@ -10,6 +10,7 @@ import type { KeptDays } from './kept.ts'
 import { levelsOf } from './levels.ts'
 import { asOfNow, type Kind, type OrganizationDays, type Refresh } from './organization.ts'
 import { type Figures, numbersOf, type PairsRow } from './rows.ts'
+import { sent } from './sent.ts'
 import { BEFORE, raggedSql } from './sql.ts'
 
 /** The same as `readDaySums`, `readDistinct` and `readP95` answer. */
@@ -61,6 +62,7 @@ export function readKeptFigures(
     const ragged = inMemory ? null : await readRagged(reader, days)
     const refreshed = await memory.refresh(reader, inMemory ? { ...asked, edges: dates } : asOfNow(memory, asked))
     if (refreshed !== 'done') return null
+    await sent()
     const whole = [...memory.days()].filter(isWhole)
     const isCurrent = (day: string): boolean => days.split === undefined || day > days.split
     const parts: Part[] = [

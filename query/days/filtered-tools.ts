@@ -13,6 +13,7 @@ import { type PassingDay, readPassing } from './passing.ts'
 import { numbersOf, type ToolDay } from './rows.ts'
 import { bucketOf, hasFailed } from './said.ts'
 import { lastCallsSql } from './said-sql.ts'
+import { sent } from './sent.ts'
 import { type KeptTool, sortedTools } from './tools.ts'
 import { createUsers } from './users.ts'
 
@@ -37,6 +38,7 @@ export async function readFilteredTools(kept: KeptDays, reader: Reader, asked: A
     async (memory, asked) => {
       const passing = await readPassing(reader, memory, { asked, filters, window, before: null })
       if (passing === null) return null
+      await sent()
       const calls = [...callsOf(memory, passing.days)]
       const lasts = await readLastCalls(reader, memory, { window, filters, calls: calls.map(([, one]) => one) })
       const tools = calls.flatMap(([tool, one]) => toolOf(tool, one, lasts.get(tool)) ?? [])

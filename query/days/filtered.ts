@@ -18,6 +18,7 @@ import type { KeptDays } from './kept.ts'
 import type { OrganizationDays, Refresh } from './organization.ts'
 import { type PassingDay, readPassing } from './passing.ts'
 import { bucketOf, hasFailed } from './said.ts'
+import { sent } from './sent.ts'
 
 /** What is counted. */
 export interface AskedFiltered extends AskedFigures {
@@ -35,6 +36,7 @@ export async function readFilteredFigures(
   const work = async (memory: OrganizationDays, asked: Refresh): Promise<WindowFigures | null> => {
     const passing = await readPassing(reader, memory, { asked, filters, window, before })
     if (passing === null) return null
+    await sent()
     const gather = createGatherer(memory.ids.size())
     const counted = [
       ...passing.days.map((day): Part => ({ day: day.day, current: day.current, ...gather(day) })),

@@ -6,6 +6,7 @@ import { EVERY, type KeptFilter, type Meets } from './filter.ts'
 import type { KeptDays } from './kept.ts'
 import { asOfNow, type OrganizationDays, type Refresh } from './organization.ts'
 import { pricesOfKeys } from './prices.ts'
+import { sent } from './sent.ts'
 
 /** Histories of users, of those of their conversations that meet a condition at any time. Null: days are not kept. */
 export function readKeptHistories(
@@ -20,8 +21,11 @@ export function readKeptHistories(
       isLent = how === 'lent'
       asked.hear?.(how, ageMs)
     }
-    const told = async (asking: Refresh): Promise<Histories | null> =>
-      (await memory.refresh(reader, asking)) === 'done' ? historiesOf(memory, users, found.meets(memory)) : null
+    const told = async (asking: Refresh): Promise<Histories | null> => {
+      if ((await memory.refresh(reader, asking)) !== 'done') return null
+      await sent()
+      return historiesOf(memory, users, found.meets(memory))
+    }
     const histories = await told({ ...found.asked, hear })
     // Users are those of rows, which may be newer than what is lent.
     const isBehind = isLent && users.some(user => !histories?.figures.has(user))

@@ -210,6 +210,21 @@ t.test('nobody waits for a look of before what was changed, nor for one that has
   }
 })
 
+t.test('rows of a list are asked for before figures and tools beside it are added up', async t => {
+  const { call } = await createCome(t, DENSE_EVENTS)
+  const of = call()
+  ran.length = 0
+  const questions = () => ran.map(({ question }) => question)
+  const request = { ...MONTH, page: 1, page_size: 5, sort: 'newest' }
+  const parts = [
+    readStories(of, { ...request, exclude_io: true } as never),
+    readMetrics(of, MONTH as never).then(questions),
+    readToolStats(of, askedTools(of, MONTH as never)).then(questions),
+  ]
+  const [, figures, tools] = await Promise.all(parts)
+  for (const asked of [figures, tools]) t.ok((asked as string[]).includes('conversation_whole'))
+})
+
 t.test('after a look that took long another one begins, if somebody came meanwhile', async t => {
   const { organization, ask } = await createCome(t, DENSE_EVENTS)
   for (const { tookMs, comes, looks } of [

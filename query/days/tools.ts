@@ -9,6 +9,7 @@ import type { KeptDays } from './kept.ts'
 import { levelsOf } from './levels.ts'
 import { asOfNow, type OrganizationDays } from './organization.ts'
 import { type ToolDay, type ToolRow, toolOf } from './rows.ts'
+import { sent } from './sent.ts'
 import { RAGGED_TOOLS_SQL } from './sql.ts'
 import { type ToolSum, together } from './tool-months.ts'
 
@@ -33,6 +34,7 @@ export function readKeptTools(
     const ragged = inMemory ? [] : await reader.read<ToolRow>('ragged_tools', RAGGED_TOOLS_SQL, window.parameters)
     if ((await memory.refresh(reader, inMemory ? { ...asked, edges: days } : asOfNow(memory, asked))) !== 'done')
       return null
+    await sent()
     const whole = [...memory.days()].filter(day => day > from_day && day < to_day).sort()
     const atEdges = inMemory
       ? edges.flatMap(edge => toolsWithin(memory.rowsOf(edge.day), edge, memory.ids.size()))
