@@ -1,5 +1,5 @@
 // Two parts of a day that have no row in common -> the day: what is kept of both is added up, kind by kind. Conversations that both parts
-// name stand once where their number counts, and twice where only sums are taken over them.
+// name stand once where their number counts, and twice where only sums are taken over them, or where whoever counts them marks them.
 import { type DayFigures, failuresOfBoth } from './failures.ts'
 import { joined, narrowed } from './narrow.ts'
 import type * as held from './rows.ts'
@@ -101,15 +101,45 @@ function bucketsOfBoth(one: Buckets, other: Buckets): { buckets: Int16Array; cou
   return { buckets: Int16Array.from(byBucket.keys()), counts: Float64Array.from(byBucket.values()) }
 }
 
-/** Tools. */
+/** How things that may stand several times are told apart and put together. */
+interface Piecewise<T extends { readonly conversations: Uint32Array }> {
+  nameOf(piece: T): string
+  join(one: T, other: T): T
+}
+
+/**
+ * Both lists, in which pieces of one name may stand several times: they are put together while the earlier one is at most twice as long. So
+ * what came to a day is copied a few times, and not all of the day with each look at it.
+ */
+function inPieces<T extends { readonly conversations: Uint32Array }>(
+  one: readonly T[],
+  other: readonly T[],
+  { nameOf, join }: Piecewise<T>,
+): T[] {
+  const byName = Map.groupBy(one, nameOf)
+  for (const each of other) {
+    const name = nameOf(each)
+    const pieces = byName.get(name) ?? []
+    let last = each
+    for (let before = pieces.at(-1); before && isNear(before, last); before = pieces.at(-1)) {
+      last = join(before, last)
+      pieces.pop()
+    }
+    byName.set(name, [...pieces, last])
+  }
+  return [...byName.values()].flat()
+}
+
+const isNear = (one: Pick<held.Pairs, 'conversations'>, other: Pick<held.Pairs, 'conversations'>): boolean =>
+  one.conversations.length <= other.conversations.length * 2
+
+/** Tools: one may stand in several pieces. */
 export function addTools(one: held.ToolsOfDay, other: held.ToolsOfDay): held.ToolsOfDay {
   const nameOf = ({ kind, name }: held.ToolDay): string => `${kind} ${name}`
-  const tools = new Map(one.tools.map(tool => [nameOf(tool), tool]))
-  for (const tool of other.tools) {
-    const known = tools.get(nameOf(tool))
-    tools.set(nameOf(tool), known === undefined ? tool : toolOfBoth(known, tool))
+  return {
+    version: versionOfBoth(one.version, other.version),
+    tools: inPieces(one.tools, other.tools, { nameOf, join: toolOfBoth }),
   }
-  return { version: versionOfBoth(one.version, other.version), tools: [...tools.values()] }
 }
 
 function toolOfBoth(one: held.ToolDay, other: held.ToolDay): held.ToolDay {
@@ -125,16 +155,14 @@ function toolOfBoth(one: held.ToolDay, other: held.ToolDay): held.ToolDay {
   }
 }
 
-/** What was priced: of what is priced alike the sums of both stand one after the other. */
+/** What was priced: what is priced alike may stand in several pieces, in which sums of both stand one after the other. */
 export function addPrices(one: held.PricesOfDay, other: held.PricesOfDay): held.PricesOfDay {
-  const classOf = ({ model, provider, how, repeating, size }: held.Priced): string =>
+  const nameOf = ({ model, provider, how, repeating, size }: held.Priced): string =>
     JSON.stringify([model, provider, how, repeating, size])
-  const priced = new Map(one.priced.map(each => [classOf(each), each]))
-  for (const each of other.priced) {
-    const known = priced.get(classOf(each))
-    priced.set(classOf(each), known === undefined ? each : pricedOfBoth(known, each))
+  return {
+    version: versionOfBoth(one.version, other.version),
+    priced: inPieces(one.priced, other.priced, { nameOf, join: pricedOfBoth }),
   }
-  return { version: versionOfBoth(one.version, other.version), priced: [...priced.values()] }
 }
 
 function pricedOfBoth(one: held.Priced, other: held.Priced): held.Priced {

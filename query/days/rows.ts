@@ -66,7 +66,7 @@ export interface ToolRow extends Versioned, Omit<ToolDay, 'kind' | 'conversation
   readonly ids: string
 }
 
-/** Tools of a day. */
+/** Tools of a day; calls of one may stand in several pieces, and so may who made them. */
 export interface ToolsOfDay extends Versioned {
   readonly tools: readonly ToolDay[]
 }
@@ -95,7 +95,7 @@ export interface PricedRow extends PriceClass, Versioned {
   readonly sums: readonly (readonly number[])[]
 }
 
-/** What was priced on a day. */
+/** What was priced on a day; what was priced alike may stand in several pieces. */
 export interface PricesOfDay extends Versioned {
   readonly priced: readonly Priced[]
 }
