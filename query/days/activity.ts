@@ -3,6 +3,7 @@ import type { Reader } from '../reader.ts'
 import type { Window } from '../window.ts'
 import type { OrganizationDays } from './organization.ts'
 import { numbersOf } from './rows.ts'
+import { withFloats, withShorts } from './scratch.ts'
 import { LAST_DAY_SQL } from './sql.ts'
 
 const DAY_MS = 86_400_000
@@ -19,6 +20,12 @@ export interface LastDay {
   readonly standing: readonly number[]
 }
 
+/** A window, and its last day where it ends. */
+interface WindowEnds {
+  readonly window: Window
+  readonly last: LastDay | undefined
+}
+
 /**
  * Reads it of a window that ends; one that does not has no edge that days would not know. It is read before days are, as with figures, so
  * that whoever is named there is in memory afterwards.
@@ -29,11 +36,19 @@ export async function readLastDay(reader: Reader, window: Window): Promise<LastD
   return last
 }
 
-/** Of every conversation. */
-export function activityOf(memory: OrganizationDays, window: Window, last: LastDay | undefined): Activity {
+/** Works with that of every conversation. */
+export function withActivity<T>(memory: OrganizationDays, of: WindowEnds, work: (activity: Activity) => T): T {
   const size = memory.ids.size()
-  const [days, nanos] = [new Uint16Array(size), new Float64Array(size)]
-  for (const { day, conversations, standing, since } of daysBack(memory, { window, last })) {
+  return withShorts(size, days =>
+    withFloats(size, nanos => {
+      noteActivity({ days, nanos }, memory, of)
+      return work({ days, nanos })
+    }),
+  )
+}
+
+function noteActivity({ days, nanos }: Activity, memory: OrganizationDays, of: WindowEnds): void {
+  for (const { day, conversations, standing, since } of daysBack(memory, of)) {
     const number = dayNumber(day)
     for (let i = 0; i < conversations.length; i++) {
       const conversation = conversations[i] as number
@@ -42,7 +57,6 @@ export function activityOf(memory: OrganizationDays, window: Window, last: LastD
       nanos[conversation] = standing[i] as number
     }
   }
-  return { days, nanos }
 }
 
 /** What a window holds of a day: who was active, and when last, from some nanosecond of the day on. */
@@ -54,10 +68,7 @@ export interface ActiveDay {
 }
 
 /** Days of a window, the newest first. */
-export function* daysBack(
-  memory: OrganizationDays,
-  { window, last }: { readonly window: Window; readonly last: LastDay | undefined },
-): Generator<ActiveDay> {
+export function* daysBack(memory: OrganizationDays, { window, last }: WindowEnds): Generator<ActiveDay> {
   const { from_day, to_day } = window.parameters
   // What was last active on the first day may have been so before the window began.
   const sinceOf = (day: string): number => (day === from_day ? (window.fromMs % DAY_MS) * 1_000_000 : 0)

@@ -3,6 +3,7 @@ import type { Reader } from '../reader.ts'
 import { type ConversationBounds, ofHours } from '../reads/conversation-facts.ts'
 import type { KeptDays } from './kept.ts'
 import type { OrganizationDays } from './organization.ts'
+import { withBytes } from './scratch.ts'
 
 const HOUR_S = 3600
 const DAY_S = 86_400
@@ -41,8 +42,15 @@ function capturedFrom(memory: OrganizationDays, asked: readonly string[]): strin
   return days.length === 0 ? undefined : dayOf((Math.min(...days) - 1) * DAY_S)
 }
 
-function placesOf(memory: OrganizationDays, asked: readonly string[]): Omit<KeptBounds, 'capturedFrom'> {
-  const wanted = new Uint8Array(memory.ids.size())
+const placesOf = (memory: OrganizationDays, asked: readonly string[]): Omit<KeptBounds, 'capturedFrom'> =>
+  withBytes(memory.ids.size(), wanted => findPlaces(memory, asked, wanted))
+
+/** `wanted`: marks of conversations. */
+function findPlaces(
+  memory: OrganizationDays,
+  asked: readonly string[],
+  wanted: Uint8Array,
+): Omit<KeptBounds, 'capturedFrom'> {
   const standing: string[] = []
   let [from, to, events] = [Number.POSITIVE_INFINITY, 0, 0]
   for (const id of asked) {

@@ -113,8 +113,8 @@ function createCaptureColumn(ids: Ids, kind: ValuesKind): CaptureColumn {
   const texts = createUsers()
   const kept = new Map<string, Pairs>()
   let numbers = new Uint32Array(0)
-  // By version of each day, so that a column is settled anew only when some day of it is another.
-  let settledFor = ''
+  /** The days that they were settled for. */
+  let settled: ReadonlyMap<string, Pairs> = new Map()
   const shelf: Shelf = {
     ...{ kind, kept, ...unopened(), parameters: { [GROUP_KEY]: says.key }, versionsOf: capturesOf },
     ...{ question: 'day_values', sql: dayValuesSql(says.source), each: 128, describes: true },
@@ -125,11 +125,10 @@ function createCaptureColumn(ids: Ids, kind: ValuesKind): CaptureColumn {
   return {
     shelf,
     settled(conversations) {
-      const state = [...kept].map(([day, { version }]) => `${day} ${version}`).join()
-      if (state !== settledFor || numbers.length < conversations) {
-        numbers = settle(kept, conversations)
-        settledFor = state
-      }
+      const more = numbers.length < conversations ? null : addedTo(settled, kept)
+      if (more === null) numbers = settle(kept, conversations)
+      else for (const pairs of more) note(numbers, pairs)
+      settled = new Map(kept)
       const said = (number: number): string[] => JSON.parse(texts.nameOf(number)) as string[]
       return { numbers, groupsOf: number => said(number).slice(1), valueOf: number => said(number)[0] as string }
     },
@@ -138,12 +137,29 @@ function createCaptureColumn(ids: Ids, kind: ValuesKind): CaptureColumn {
   }
 }
 
-/** The last day that says something stands. */
+/** The last day that says something stands. With room for conversations that are still to come. */
 function settle(kept: ReadonlyMap<string, Pairs>, conversations: number): Uint32Array<ArrayBuffer> {
-  const numbers = new Uint32Array(conversations)
-  for (const day of [...kept.keys()].sort()) {
-    const { conversations: of, users: said } = kept.get(day) as Pairs
-    for (let i = 0; i < of.length; i++) numbers[of[i] as number] = said[i] as number
-  }
+  const numbers = new Uint32Array(Math.ceil(conversations * 1.1))
+  for (const day of [...kept.keys()].sort()) note(numbers, kept.get(day) as Pairs)
   return numbers
 }
+
+function note(numbers: Uint32Array, { conversations, users: said }: Pairs): void {
+  for (let i = 0; i < conversations.length; i++) numbers[conversations[i] as number] = said[i] as number
+}
+
+/** The newest day, where nothing has changed but that something came to it; none, where not even that. Null: anything may have changed. */
+function addedTo(before: ReadonlyMap<string, Pairs>, after: ReadonlyMap<string, Pairs>): readonly Pairs[] | null {
+  const changed = [...after].filter(([day, pairs]) => before.get(day) !== pairs)
+  const [[day, pairs] = []] = changed
+  if (day === undefined) return after.size === before.size ? [] : null
+  const isNewest = [...after.keys()].every(other => other <= day)
+  const isAll = changed.length === 1 && after.size - before.size === (before.has(day) ? 0 : 1)
+  // What came stands behind what was there.
+  const was = before.get(day)?.conversations ?? NOBODY
+  return isNewest && isAll && was.every((conversation, i) => pairs?.conversations[i] === conversation) && pairs
+    ? [pairs]
+    : null
+}
+
+const NOBODY = new Uint32Array(0)

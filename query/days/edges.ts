@@ -7,6 +7,7 @@ import type { Ids } from './ids.ts'
 import { type Numbers, narrowed } from './narrow.ts'
 import { keepRecent } from './recent.ts'
 import { type Figures, numbersOf, type ToolDay, type Versioned, versionOf } from './rows.ts'
+import { withBytes } from './scratch.ts'
 import type { Users } from './users.ts'
 
 const DAY_MS = 86_400_000
@@ -186,16 +187,16 @@ function summed(all: readonly EdgeRows[], { day, from, to, passes }: AskedEdge, 
 
 /** What everything between two instants of a day comes to. `conversations`: how many have numbers. */
 export const figuresWithin = (rows: readonly EdgeRows[], edge: AskedEdge, conversations: number): Summed =>
-  summed(rows, edge, new Uint8Array(conversations))
+  withBytes(conversations, marks => summed(rows, edge, marks))
 
 /** The same by tool; tools without calls there are absent. */
-export function toolsWithin(rows: readonly EdgeRows[], edge: AskedEdge, conversations: number): ToolDay[] {
-  const marks = new Uint8Array(conversations)
-  return rows.flatMap(of => {
-    const { kind, name } = of
-    if (kind === '') return []
-    const { events: calls, last, ...sums } = summed([of], edge, marks)
-    const last_at = timeOf({ day: dayNumber(edge.day), nanos: last })
-    return calls === 0 ? [] : [{ ...sums, kind, name, calls, last_at }]
-  })
-}
+export const toolsWithin = (rows: readonly EdgeRows[], edge: AskedEdge, conversations: number): ToolDay[] =>
+  withBytes(conversations, marks =>
+    rows.flatMap(of => {
+      const { kind, name } = of
+      if (kind === '') return []
+      const { events: calls, last, ...sums } = summed([of], edge, marks)
+      const last_at = timeOf({ day: dayNumber(edge.day), nanos: last })
+      return calls === 0 ? [] : [{ ...sums, kind, name, calls, last_at }]
+    }),
+  )

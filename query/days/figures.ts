@@ -10,6 +10,7 @@ import type { KeptDays } from './kept.ts'
 import { levelsOf } from './levels.ts'
 import { asOfNow, type Kind, type OrganizationDays, type Refresh } from './organization.ts'
 import { type Figures, numbersOf, type PairsRow } from './rows.ts'
+import { withBytes } from './scratch.ts'
 import { sent } from './sent.ts'
 import { BEFORE, raggedSql } from './sql.ts'
 
@@ -141,9 +142,16 @@ export function sumsOf(parts: readonly Part[]): DaySums[] {
 }
 
 /** By day and for the whole window: each conversation and each known user once. */
-export function distinctOf(memory: OrganizationDays, all: readonly Part[], current: boolean): Distinct[] {
+export const distinctOf = (memory: OrganizationDays, all: readonly Part[], current: boolean): Distinct[] =>
+  withBytes(memory.ids.size(), ever => countDistinct(memory, all, { current, ever }))
+
+/** `ever`: marks of conversations. */
+function countDistinct(
+  memory: OrganizationDays,
+  all: readonly Part[],
+  { current, ever }: { readonly current: boolean; readonly ever: Uint8Array },
+): Distinct[] {
   const parts = all.filter(part => part.current === current && part.conversations.length > 0)
-  const ever = new Uint8Array(memory.ids.size())
   const usersEver = new Uint8Array(memory.users.size())
   const usersOfDay = new Uint32Array(memory.users.size())
   const { users: owners } = memory.settled()

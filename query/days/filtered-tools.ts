@@ -13,6 +13,7 @@ import { type PassingDay, readPassing } from './passing.ts'
 import { numbersOf, type ToolDay } from './rows.ts'
 import { bucketOf, hasFailed } from './said.ts'
 import { lastCallsSql } from './said-sql.ts'
+import { withWords } from './scratch.ts'
 import { sent } from './sent.ts'
 import { type KeptTool, sortedTools } from './tools.ts'
 import { createUsers } from './users.ts'
@@ -79,33 +80,36 @@ function addCalls(memory: OrganizationDays, { day, said, passes }: PassingDay, f
   // By place; a tool gets its calls when the first one passes.
   const tools = said.tools.map(tool => found.get(tool))
   const isNewest = tools.map(tool => tool === undefined || tool.day === day)
-  const extents = isNewest.includes(true) ? extentsOf(memory, day) : undefined
-  let end = 0
-  for (let i = 0; i < conversations.length; i++) {
-    const from = end
-    end += said.callCounts[i] as number
-    const conversation = conversations[i] as number
-    if (from === end || !passes(conversation, said.said[i] as number)) continue
-    for (let at = from; at < end; at++) {
-      const place = (called[at] as number) - 1
-      const calls = tools[place] ?? begin(found, said.tools[place] as string, day)
-      tools[place] = calls
-      const entry = callEntries[at] as number
-      const bucket = bucketOf(entry)
-      calls.sum.calls++
-      if (hasFailed(entry)) calls.sum.errors++
-      if (bucket >= 0) calls.sum.timed++
-      calls.sum.us += callUs[at] as number
-      calls.histogram.add(bucket)
-      if (calls.conversations.at(-1) !== conversation) calls.conversations.push(conversation)
-      if (isNewest[place] && extents !== undefined) {
-        const { first, last } = extents(conversation)
-        // The last call is not before the last conversation began, nor after the one that went on longest.
-        calls.low = Math.max(calls.low, first)
-        calls.high = Math.max(calls.high, last)
+  const walk = (extents?: Extents): void => {
+    let end = 0
+    for (let i = 0; i < conversations.length; i++) {
+      const from = end
+      end += said.callCounts[i] as number
+      const conversation = conversations[i] as number
+      if (from === end || !passes(conversation, said.said[i] as number)) continue
+      for (let at = from; at < end; at++) {
+        const place = (called[at] as number) - 1
+        const calls = tools[place] ?? begin(found, said.tools[place] as string, day)
+        tools[place] = calls
+        const entry = callEntries[at] as number
+        const bucket = bucketOf(entry)
+        calls.sum.calls++
+        if (hasFailed(entry)) calls.sum.errors++
+        if (bucket >= 0) calls.sum.timed++
+        calls.sum.us += callUs[at] as number
+        calls.histogram.add(bucket)
+        if (calls.conversations.at(-1) !== conversation) calls.conversations.push(conversation)
+        if (isNewest[place] && extents !== undefined) {
+          const { first, last } = extents(conversation)
+          // The last call is not before the last conversation began, nor after the one that went on longest.
+          calls.low = Math.max(calls.low, first)
+          calls.high = Math.max(calls.high, last)
+        }
       }
     }
   }
+  if (isNewest.includes(true)) withExtents(memory, day, walk)
+  else walk()
 }
 
 function begin(found: Map<string, Calls>, tool: string, day: string): Calls {
@@ -116,20 +120,22 @@ function begin(found: Map<string, Calls>, tool: string, day: string): Calls {
 }
 
 /** Between which seconds conversations were active on a day; all of it, where it is not known of one. */
-function extentsOf(memory: OrganizationDays, day: string): (conversation: number) => { first: number; last: number } {
-  const start = Date.parse(day) / 1000
-  const places = new Uint32Array(memory.ids.size())
-  const pairs = memory.pairsOf(day)
-  pairs?.conversations.forEach((conversation, i) => {
-    places[conversation] = i + 1
+type Extents = (conversation: number) => { first: number; last: number }
+
+const withExtents = (memory: OrganizationDays, day: string, work: (extents: Extents) => void): void =>
+  withWords(memory.ids.size(), places => {
+    const start = Date.parse(day) / 1000
+    const pairs = memory.pairsOf(day)
+    pairs?.conversations.forEach((conversation, i) => {
+      places[conversation] = i + 1
+    })
+    const whole = { first: start, last: start + DAY_S - 1 }
+    work(conversation => {
+      const place = places[conversation] ?? 0
+      if (place === 0 || pairs === undefined) return whole
+      return { first: pairs.firsts[place - 1] as number, last: pairs.lasts[place - 1] as number }
+    })
   })
-  const whole = { first: start, last: start + DAY_S - 1 }
-  return conversation => {
-    const place = places[conversation] ?? 0
-    if (place === 0 || pairs === undefined) return whole
-    return { first: pairs.firsts[place - 1] as number, last: pairs.lasts[place - 1] as number }
-  }
-}
 
 interface LastCallsRow {
   readonly tool: string

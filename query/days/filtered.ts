@@ -18,6 +18,7 @@ import type { KeptDays } from './kept.ts'
 import type { OrganizationDays, Refresh } from './organization.ts'
 import { type PassingDay, readPassing } from './passing.ts'
 import { bucketOf, hasFailed } from './said.ts'
+import { withWords } from './scratch.ts'
 import { sent } from './sent.ts'
 
 /** What is counted. */
@@ -37,11 +38,11 @@ export async function readFilteredFigures(
     const passing = await readPassing(reader, memory, { asked, filters, window, before })
     if (passing === null) return null
     await sent()
-    const gather = createGatherer(memory.ids.size())
-    const counted = [
-      ...passing.days.map((day): Part => ({ day: day.day, current: day.current, ...gather(day) })),
-      ...passing.edges.map(({ rows, ...of }) => partWithin(memory, rows, of)),
-    ]
+    const days = withWords(memory.ids.size(), seen => {
+      const gather = createGatherer(seen)
+      return passing.days.map((day): Part => ({ day: day.day, current: day.current, ...gather(day) }))
+    })
+    const counted = [...days, ...passing.edges.map(({ rows, ...of }) => partWithin(memory, rows, of))]
     const both = before === null ? [true] : [true, false]
     return {
       sums: sumsOf(counted),
@@ -52,9 +53,8 @@ export async function readFilteredFigures(
   return kept.with({ organization, reader }, ['figures', kinds.events, ...kinds.captures], work, beside)
 }
 
-/** Puts together what groups of a day come to. Its arrays serve one day after the other. */
-function createGatherer(conversationsMax: number) {
-  const seen = new Uint32Array(conversationsMax)
+/** Puts together what groups of a day come to, one day after the other. `seen`: by conversation, on the how many-th of them last. */
+function createGatherer(seen: Uint32Array) {
   const histogram = createHistogram()
   let turn = 0
   return ({ day, said, passes }: PassingDay): Pick<Part, 'conversations' | 'figures'> => {

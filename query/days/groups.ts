@@ -2,12 +2,13 @@
 import type { CostMetadata } from '#proto/dashboard/shared.ts'
 import type { Reader } from '../reader.ts'
 import type { Grouping, GroupRecord } from '../reads/groups.ts'
-import { type Activity, activityOf, fullTime, readLastDay, timeOf } from './activity.ts'
+import { type Activity, fullTime, readLastDay, timeOf, withActivity } from './activity.ts'
 import { valuesKind } from './columns.ts'
 import type { KeptFilter, Meets } from './filter.ts'
 import type { KeptDays } from './kept.ts'
 import { asOfNow, type OrganizationDays } from './organization.ts'
 import { pricesOfKeys } from './prices.ts'
+import { withWords } from './scratch.ts'
 
 /** A page of groups, one more, and the costs of those on the page. */
 export interface KeptGroups {
@@ -37,8 +38,8 @@ export function readKeptGroups(
     ])
     const asking = last === undefined ? filtered.asked : asOfNow(memory, filtered.asked)
     if ((await memory.refresh(reader, asking)) !== 'done') return null
-    const activity = activityOf(memory, window, last)
-    const groups = gather(memory, grouping, { ...activity, meets: filtered.meets(memory) })
+    const meets = filtered.meets(memory)
+    const groups = withActivity(memory, { window, last }, activity => gather(memory, grouping, { ...activity, meets }))
     const after = groups.filter(isAfter(grouping)).sort(byActivity(grouping))
     const found = after.slice(slice.offset, slice.offset + slice.limit)
     const overlapping = groups.some(group => group.several) ? 1 : 0
@@ -135,15 +136,15 @@ function usersOf(memory: OrganizationDays, conversations: readonly number[]): nu
   return users
 }
 
-function costsOf(memory: OrganizationDays, groups: readonly Group[]): ReadonlyMap<string, CostMetadata[]> {
-  const first = new Uint32Array(memory.ids.size())
-  const others = new Map<number, number[]>()
-  groups.forEach(({ conversations }, i) => {
-    for (const conversation of conversations) {
-      if (first[conversation] === 0) first[conversation] = i + 1
-      else others.set(conversation, [...(others.get(conversation) ?? []), i + 1])
-    }
+const costsOf = (memory: OrganizationDays, groups: readonly Group[]): ReadonlyMap<string, CostMetadata[]> =>
+  withWords(memory.ids.size(), first => {
+    const others = new Map<number, number[]>()
+    groups.forEach(({ conversations }, i) => {
+      for (const conversation of conversations) {
+        if (first[conversation] === 0) first[conversation] = i + 1
+        else others.set(conversation, [...(others.get(conversation) ?? []), i + 1])
+      }
+    })
+    const keys = groups.map(({ value }) => value)
+    return pricesOfKeys(memory, keys, { first, others })
   })
-  const keys = groups.map(({ value }) => value)
-  return pricesOfKeys(memory, keys, { first, others })
-}

@@ -6,6 +6,7 @@ import { EVERY, type KeptFilter, type Meets } from './filter.ts'
 import type { KeptDays } from './kept.ts'
 import { asOfNow, type OrganizationDays, type Refresh } from './organization.ts'
 import { pricesOfKeys } from './prices.ts'
+import { withBytes, withWords } from './scratch.ts'
 import { sent } from './sent.ts'
 
 /** Histories of users, of those of their conversations that meet a condition at any time. Null: days are not kept. */
@@ -33,7 +34,18 @@ export function readKeptHistories(
   })
 }
 
-function historiesOf(memory: OrganizationDays, users: readonly string[], meets: Meets): Histories {
+/** Few users fit into bytes, and a walk over millions of prices looks each of their conversations up there. */
+const historiesOf = (memory: OrganizationDays, users: readonly string[], meets: Meets): Histories =>
+  (users.length < 256 ? withBytes : withWords)(memory.ids.size(), owners =>
+    addHistories(memory, users, { meets, owners }),
+  )
+
+/** `owners`: by number of a conversation the place of its user. */
+function addHistories(
+  memory: OrganizationDays,
+  users: readonly string[],
+  { meets, owners }: { readonly meets: Meets; readonly owners: Uint8Array | Uint32Array },
+): Histories {
   // By number of a user his place among those asked for, from 1 on.
   const places = new Uint32Array(memory.users.size())
   users.forEach((user, i) => {
@@ -41,8 +53,6 @@ function historiesOf(memory: OrganizationDays, users: readonly string[], meets: 
     if (number !== undefined) places[number] = i + 1
   })
   const sums = users.map(() => ({ conversations: 0, events: 0 }))
-  // Few users fit into bytes, and a walk over millions of prices looks each of their conversations up here.
-  const owners = users.length < 256 ? new Uint8Array(memory.ids.size()) : new Uint32Array(memory.ids.size())
   const { users: of, events: counts } = memory.settled()
   for (let conversation = 0; conversation < counts.length; conversation++) {
     const place = places[of[conversation] as number] as number

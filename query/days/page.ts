@@ -3,7 +3,7 @@ import type { Slice } from '../page.ts'
 import type { Reader } from '../reader.ts'
 import type { ChosenConversation } from '../reads/conversation-page.ts'
 import type { Window } from '../window.ts'
-import { activityOf, dayNumber, type LastDay, readLastDay, timeOf } from './activity.ts'
+import { type Activity, dayNumber, type LastDay, readLastDay, timeOf, withActivity } from './activity.ts'
 import { type KeptBounds, keptBoundsOf } from './bounds.ts'
 import type { KeptFilter, Meets } from './filter.ts'
 import { firstOf } from './first.ts'
@@ -90,12 +90,17 @@ function choose(
 }
 
 /** Of those that were not active for the longest time, ties by id. */
-function earliestOf(
+const earliestOf = (
   memory: OrganizationDays,
-  { window, last, wanted }: { window: Window; last: LastDay | undefined; wanted: number },
+  { wanted, ...of }: { window: Window; last: LastDay | undefined; wanted: number },
+  passes: (one: Latest) => boolean,
+): Latest[] => withActivity(memory, of, activity => earliestIn(memory, { ...activity, wanted }, passes))
+
+function earliestIn(
+  memory: OrganizationDays,
+  { days, nanos, wanted }: Activity & { readonly wanted: number },
   passes: (one: Latest) => boolean,
 ): Latest[] {
-  const { days, nanos } = activityOf(memory, window, last)
   const one = (conversation: number): Latest => ({
     ...{ conversation, day: days[conversation] as number, nanos: nanos[conversation] as number },
   })

@@ -3,6 +3,7 @@ import type { CostMetadata } from '#proto/dashboard/shared.ts'
 import { APART, costsByKey, type SummaryRecord } from '../reads/summary-costs.ts'
 import type { OrganizationDays } from './organization.ts'
 import type { Priced } from './rows.ts'
+import { withBytes } from './scratch.ts'
 
 /** Under which keys conversations are summed. */
 export interface Owners {
@@ -21,14 +22,20 @@ interface Sum {
 }
 
 /** Cost metadata by key; keys without any are absent. Where model calls of a conversation say what they used, agents that may say it again don't count. */
-export function pricesOfKeys(
+export const pricesOfKeys = (
   memory: OrganizationDays,
   keys: readonly string[],
   owners: Owners,
+): Map<string, CostMetadata[]> =>
+  withBytes(owners.first.length, called => addPrices(memory, keys, { ...owners, called }))
+
+/** `called`: marks of conversations. */
+function addPrices(
+  memory: OrganizationDays,
+  keys: readonly string[],
+  { first, others, called }: Owners & { readonly called: Uint8Array },
 ): Map<string, CostMetadata[]> {
-  const { first, others } = owners
   const priced = [...memory.days()].flatMap(memory.pricesOf)
-  const called = new Uint8Array(first.length)
   const found = new Map<string, Sum>()
   const add = (one: Priced): void => {
     const { conversations, repeating } = one
