@@ -27,10 +27,10 @@ export const pricesOfKeys = (
   keys: readonly string[],
   owners: Owners,
 ): Map<string, CostMetadata[]> =>
-  withBytes(owners.first.length, called => addPrices(memory, keys, { ...owners, called }))
+  withBytes(owners.first.length, called => sumPrices(memory, keys, { ...owners, called }))
 
 /** `called`: marks of conversations. */
-function addPrices(
+function sumPrices(
   memory: OrganizationDays,
   keys: readonly string[],
   { first, others, called }: Owners & { readonly called: Uint8Array },
