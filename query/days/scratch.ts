@@ -3,8 +3,8 @@
 
 type Zeros = Uint8Array | Uint16Array | Uint32Array | Float64Array
 
-/** Longer ones are not kept until the next question. */
-const KEPT_MAX = 16_000_000
+/** Larger ones are not kept until the next question: they are besides what kept days may take. */
+const KEPT_MAX_BYTES = 32 * 1024 * 1024
 
 /** Lends an array in which all is 0 to work that ends before it returns. */
 type Lending<List extends Zeros> = <T>(length: number, work: (zeros: List) => T) => T
@@ -20,7 +20,7 @@ function lending<List extends Zeros>(make: (length: number) => List): Lending<Li
       return work(zeros)
     } finally {
       zeros.fill(0)
-      if (all.length <= KEPT_MAX) free.push(all)
+      if (all.byteLength <= KEPT_MAX_BYTES) free.push(all)
     }
   }
 }
