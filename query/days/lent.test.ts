@@ -185,7 +185,9 @@ t.test('no part of a request waits for a look, when another one went by what was
   sinceMs += FRESH_MS * 0.2
   ran.length = 0
   t.equal(await part(), before)
-  t.strictSame(ran, [], 'nor does it ask')
+  // The look goes on, which steps back.
+  const own = ran.filter(({ stepsBack }) => !stepsBack)
+  t.strictSame(own, [], 'nor does it ask')
   const another = ask()
   resolve()
   t.equal(await another, before + 2)
