@@ -1,5 +1,5 @@
 // What comes to a day in many parts is all there, in few pieces, and what was there before is left as it was.
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { createDice } from '../fixture-random.ts'
 import { addPrices, addTools } from './add.ts'
 import type { Priced, PricesOfDay, ToolDay, ToolsOfDay } from './rows.ts'
@@ -49,15 +49,18 @@ const calledIn = (parts: readonly ToolsOfDay[]) =>
     ({ name }) => name,
   )
 
+/** All parts together, one after the other; what was there before each stays as it was. */
+const addAll = <Day>(t: Pick<Test, 'strictSame'>, parts: readonly Day[], add: (one: Day, other: Day) => Day): Day =>
+  parts.reduce((day, part) => {
+    const before = structuredClone(day)
+    const next = add(day, part)
+    t.strictSame(day, before)
+    return next
+  })
+
 t.test('prices', async t => {
   const parts = Array.from({ length: PARTS }, (_, i) => prices(i * 3))
-  let day = parts[0] as PricesOfDay
-  for (const part of parts.slice(1)) {
-    const before = structuredClone(day)
-    const next = addPrices(day, part)
-    t.strictSame(day, before)
-    day = next
-  }
+  const day = addAll(t, parts, addPrices)
   t.equal(day.version, String(PARTS))
   const [found, expected] = [pricedIn([day]), pricedIn(parts)]
   for (const model of ['small', 'large']) {
@@ -69,13 +72,7 @@ t.test('prices', async t => {
 
 t.test('tools', async t => {
   const parts = Array.from({ length: PARTS }, (_, i) => tools(i * 3))
-  let day = parts[0] as ToolsOfDay
-  for (const part of parts.slice(1)) {
-    const before = structuredClone(day)
-    const next = addTools(day, part)
-    t.strictSame(day, before)
-    day = next
-  }
+  const day = addAll(t, parts, addTools)
   const [found, expected] = [calledIn([day]), calledIn(parts)]
   for (const name of ['find', 'send']) {
     const [some, all] = [found.get(name) ?? [], expected.get(name) ?? []]

@@ -5,6 +5,7 @@ import { saidIn } from './captures-arrived.ts'
 import { type CapturedKey, dayValuesSql } from './captures-sql.ts'
 import type { Ids } from './ids.ts'
 import type { Kind, ValuesKind } from './organization.ts'
+import { changesOf } from './people.ts'
 import { keepRecent } from './recent.ts'
 import { bytesOfPairs, capturePairsOf, type Pairs, type PairsRow } from './rows.ts'
 import { createEventColumn, type EventColumn } from './said.ts'
@@ -128,7 +129,7 @@ function createCaptureColumn(ids: Ids, kind: ValuesKind): CaptureColumn {
       const more = numbers.length < conversations ? null : addedTo(settled, kept)
       if (more === null) numbers = settle(kept, conversations)
       else for (const pairs of more) note(numbers, pairs)
-      settled = new Map(kept)
+      if (more?.length !== 0) settled = new Map(kept)
       const said = (number: number): string[] => JSON.parse(texts.nameOf(number)) as string[]
       return { numbers, groupsOf: number => said(number).slice(1), valueOf: number => said(number)[0] as string }
     },
@@ -149,17 +150,13 @@ function note(numbers: Uint32Array, { conversations, users: said }: Pairs): void
 }
 
 /** The newest day, where nothing has changed but that something came to it; none, where not even that. Null: anything may have changed. */
-function addedTo(before: ReadonlyMap<string, Pairs>, after: ReadonlyMap<string, Pairs>): readonly Pairs[] | null {
-  const changed = [...after].filter(([day, pairs]) => before.get(day) !== pairs)
-  const [[day, pairs] = []] = changed
-  if (day === undefined) return after.size === before.size ? [] : null
-  const isNewest = [...after.keys()].every(other => other <= day)
-  const isAll = changed.length === 1 && after.size - before.size === (before.has(day) ? 0 : 1)
-  // What came stands behind what was there.
-  const was = before.get(day)?.conversations ?? NOBODY
-  return isNewest && isAll && was.every((conversation, i) => pairs?.conversations[i] === conversation) && pairs
-    ? [pairs]
-    : null
+function addedTo(known: ReadonlyMap<string, Pairs>, kept: ReadonlyMap<string, Pairs>): readonly Pairs[] | null {
+  const changes = changesOf(known, kept)
+  if (changes === null || changes.length > 1) return null
+  const isAdded = changes.every(({ day, before, after }) => {
+    const isNewest = [...kept.keys()].every(other => other <= day)
+    // What came stands behind what was there.
+    return isNewest && (before?.conversations.every((one, i) => after.conversations[i] === one) ?? true)
+  })
+  return isAdded ? changes.map(({ after }) => after) : null
 }
-
-const NOBODY = new Uint32Array(0)

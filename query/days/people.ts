@@ -105,7 +105,7 @@ export interface Change {
 }
 
 /** Days that have changed; null: some are gone. */
-function changesOf(before: ReadonlyMap<string, Pairs>, after: ReadonlyMap<string, Pairs>): Change[] | null {
+export function changesOf(before: ReadonlyMap<string, Pairs>, after: ReadonlyMap<string, Pairs>): Change[] | null {
   for (const day of before.keys()) if (!after.has(day)) return null
   return [...after].flatMap(([day, pairs]) =>
     before.get(day) === pairs ? [] : [{ day, before: before.get(day), after: pairs }],
