@@ -8,18 +8,41 @@ const words = (text: string): ReadonlySet<string> => new Set(text.split(/\s+/).f
 export const AST_KINDS = words(`
   SelectWithUnionQuery SelectQuery SelectIntersectExceptQuery ExpressionList Function Identifier TableIdentifier Literal Subquery
   TablesInSelectQuery TablesInSelectQueryElement TableExpression TableJoin ArrayJoin Asterisk QualifiedAsterisk OrderByElement
-  WindowDefinition WindowListElement WithElement`)
+  WindowDefinition WindowListElement WithElement InterpolateElement`)
 
-/** Kinds of nodes of `EXPLAIN QUERY TREE`, before and after names are resolved. */
+/** Kinds of nodes of `EXPLAIN QUERY TREE`, before names are resolved. */
 export const TREE_KINDS: ReadonlySet<string> = new Set([
-  ...words('QUERY UNION LIST IDENTIFIER FUNCTION CONSTANT LAMBDA MATCHER JOIN ARRAY_JOIN SORT WINDOW COLUMN TABLE'),
+  ...words('QUERY UNION LIST IDENTIFIER FUNCTION CONSTANT LAMBDA MATCHER JOIN ARRAY_JOIN SORT WINDOW INTERPOLATE'),
   'CROSS JOIN',
 ])
 
-/** Functions whose first argument is a function: it has to be written as a lambda, since a bare name would hide what it calls. */
+/**
+ * Functions whose first argument may be a function: it has to be written as a lambda, since a bare name would hide what it calls.
+ * Engines that tell which of their functions are such are asked too, and what they name beyond these is held to the same.
+ */
 export const HIGHER_ORDER = words(`
   arrayMap arrayFilter arrayCount arrayExists arrayAll arraySum arrayAvg arrayMin arrayMax arraySort arrayReverseSort arrayFirst
-  arrayFirstIndex arrayLast mapApply mapFilter`)
+  arrayFirstIndex arrayLast arrayCumSum mapApply mapFilter`)
+
+/** Functions that read a type out of their second argument. */
+export const CASTS = words('cast accuratecastornull')
+
+/** Functions whose right side may be a table by its bare name. */
+export const MEMBERSHIPS = words('in notin')
+
+/** Types that values may be made into: none whose values are read as the engine's own working state. */
+const TYPE_NAMES = words(`
+  int8 int16 int32 int64 int128 int256 uint8 uint16 uint32 uint64 uint128 uint256 float32 float64 decimal decimal32 decimal64 decimal128
+  bool boolean string fixedstring uuid date date32 datetime datetime32 datetime64 array map tuple nullable lowcardinality
+  int integer bigint smallint tinyint unsigned signed float double real precision text varchar char timestamp numeric`)
+
+/** True for a type that consists of those, its numbers and the names of time zones. */
+export const isAllowedType = (type: string): boolean => {
+  const plain = type.replaceAll(/'[\w/+-]*'/g, '')
+  return (
+    /^[\w (),]+$/.test(plain) && (plain.toLowerCase().match(/[a-z_]\w*/g) ?? []).every(word => TYPE_NAMES.has(word))
+  )
+}
 
 const OPERATORS = `
   plus minus multiply divide intDiv intDivOrZero modulo moduloOrZero negate equals notEquals less lessOrEquals greater greaterOrEquals
@@ -70,12 +93,10 @@ const FUNCTIONS: ReadonlySet<string> = new Set([
   ),
 ])
 
-/** Functions that the engine puts in the place of what was written. */
-export const INTERNAL_FUNCTIONS = words(
-  '_CAST identity materialize grouping nullIn notNullIn tupleElement getSubcolumn',
-)
-
 const insensitive = new Set([...FUNCTIONS].map(name => name.toLowerCase()))
 
 /** True for a function of the list, in any case: SQL's own names are known to the engine so. */
 export const isAllowedFunction = (name: string): boolean => insensitive.has(name.toLowerCase())
+
+/** Every name of the list. */
+export const ALLOWED_FUNCTIONS: readonly string[] = [...FUNCTIONS]

@@ -6,6 +6,10 @@ const EXPRESSIONS = [
   "arrayMap(file, ['/etc/passwd'])",
   "arrayMap(x -> file(x), ['/etc/passwd'])",
   "(SELECT file('/etc/passwd'))",
+  '(SELECT arrayCumSum(throwIf, [1]))',
+  "arrayCumSum(file, ['/etc/passwd'])[1]",
+  '(1 IN system.one)',
+  "CAST('a' AS AggregateFunction(count))",
   '(SELECT count() FROM system.tables)',
   '(SELECT count() FROM numbers(3))',
   '(SELECT * APPLY(sleep) FROM (SELECT 1))',
@@ -47,8 +51,8 @@ export function spliced(seed: number, count: number): string[] {
     ] as const) {
       for (const { index, 0: word } of text.matchAll(pattern)) {
         const [head, tail] = [text.slice(0, index), text.slice(index + word.length)]
-        // A piece in the name of a column that is defined here would be a broken name, and prove nothing.
-        if (/ AS $/i.test(head)) continue
+        // A piece in a string, or in the name of a column that is defined here, would prove nothing.
+        if (/ AS $/i.test(head) || head.split("'").length % 2 === 0) continue
         for (const piece of pieces) all.push(() => head + piece + tail)
       }
     }

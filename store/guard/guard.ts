@@ -1,11 +1,22 @@
 // SQL that a tenant or a model wrote -> its canonical text, or everything in it that is not allowed. Default-deny over the engine's own
-// parse: the parser that judges a statement is the one that runs it. Nothing is resolved or run before its form has passed.
+// parse: the parser that judges a statement is the one that runs it. It is judged by its form alone: no name is looked up for it, no
+// constant folded and no subquery run, so that what is refused has done nothing.
 import { text } from 'node:stream/consumers'
 import { ClickHouseError } from '@clickhouse/client'
 import type { Store } from '#store/client.ts'
 import { TENANT_VIEWS } from '#store/wall/tables.ts'
-import { AST_KINDS, HIGHER_ORDER, INTERNAL_FUNCTIONS, isAllowedFunction, TREE_KINDS } from './allowed.ts'
+import {
+  ALLOWED_FUNCTIONS,
+  AST_KINDS,
+  CASTS,
+  HIGHER_ORDER,
+  isAllowedFunction,
+  isAllowedType,
+  MEMBERSHIPS,
+  TREE_KINDS,
+} from './allowed.ts'
 import { identifiersOf } from './identifiers.ts'
+import { saidPlainly, syntaxPosition } from './plain-errors.ts'
 import type { TreeNode } from './tree.ts'
 import { parseTree, walk } from './tree.ts'
 
@@ -46,32 +57,31 @@ type Found = Omit<Violation, 'position'>
 
 /** Makes a guard. `store` asks as the user of tenants' SQL, with the views' database as its own. */
 export function createGuard({ store }: { store: Store }): Guard {
-  const database = store.database
-  const lines = (sql: string, signal?: AbortSignal): Promise<string[]> => explain(store, sql, signal)
   return {
     check: async (sql, signal) => {
       const refuse = (found: readonly Found[]): Verdict => ({ ok: false, violations: placed(found, sql) })
       const unfit = textFault(sql)
       if (unfit) return refuse([unfit])
+      let canonical: string | undefined
       try {
-        const canonical = await canonicalOf(store, sql, signal)
+        canonical = await canonicalOf(store, sql, signal)
         const form = formFaults(canonical)
         if (form.length > 0) return refuse(form)
         // Both explain the parse alone: nothing is looked up or computed for them.
-        const [ast, written] = await Promise.all([
-          lines(`EXPLAIN AST ${canonical}`, signal),
-          lines(`EXPLAIN QUERY TREE run_passes = 0 ${canonical}`, signal).then(parseTree),
+        const [ast, tree, higherOrder] = await Promise.all([
+          explain(store, `EXPLAIN AST ${canonical}`, signal),
+          explain(store, `EXPLAIN QUERY TREE run_passes = 0 ${canonical}`, signal).then(parseTree),
+          higherOrderOf(store, signal),
         ])
+        const own = ownTables(tree)
         // The tree first: it knows a table function from a function.
-        const shape = [...treeFaults(written), ...tableFaults(written), ...astFaults(ast)]
-        if (shape.length > 0) return refuse(shape)
-        // Names become what they stand for. Scalar subqueries are computed here, as the tenants' user and without an organization.
-        const resolved = parseTree(await lines(`EXPLAIN QUERY TREE run_passes = 1, passes = 1 ${canonical}`, signal))
-        const meaning = [...treeFaults(resolved), ...resolvedFaults(resolved, database)]
-        return meaning.length > 0 ? refuse(meaning) : { ok: true, canonical }
+        const faults = [...treeFaults(tree, higherOrder), ...tableFaults(tree, own), ...astFaults(ast, own)]
+        return faults.length > 0 ? refuse(faults) : { ok: true, canonical }
       } catch (error) {
         if (!(error instanceof ClickHouseError) || signal?.aborted) throw error
-        return refuse([{ kind: 'syntax', what: plainMessage(error), hint: 'The store cannot read the statement.' }])
+        const position = canonical === undefined ? syntaxPosition(error, sql) : null
+        const hint = 'The store cannot read the statement.'
+        return { ok: false, violations: [{ kind: 'syntax', what: saidPlainly(error, sql), position, hint }] }
       }
     },
   }
@@ -81,6 +91,19 @@ export function createGuard({ store }: { store: Store }): Guard {
 async function explain(store: Store, sql: string, signal: AbortSignal | undefined): Promise<string[]> {
   const { stream } = await store.client.exec({ query: sql, ...(signal ? { abort_signal: signal } : {}) })
   return (await text(stream)).split('\n').filter(line => line !== '')
+}
+
+/**
+ * Functions, in lower case, of which an argument may be a function: those of the list, and of what is allowed whatever the engine calls
+ * so or doesn't know about. An engine that says nothing of the kind has no such column.
+ */
+async function higherOrderOf(store: Store, signal: AbortSignal | undefined): Promise<ReadonlySet<string>> {
+  const rows = await store.read<{ name: string; higher_order?: number | null }>(
+    `SELECT lower(name) AS name, COLUMNS('^higher_order$') FROM system.functions WHERE NOT is_aggregate AND name IN ({names:Array(String)})`,
+    { parameters: { names: ALLOWED_FUNCTIONS }, ...(signal ? { signal } : {}) },
+  )
+  const told = rows.filter(row => row.higher_order !== undefined && row.higher_order !== 0).map(row => row.name)
+  return new Set([...told, ...[...HIGHER_ORDER].map(name => name.toLowerCase())])
 }
 
 function textFault(sql: string): Found | undefined {
@@ -112,7 +135,7 @@ function formFaults(canonical: string): Found[] {
     .map(what => ({ kind: 'identifier', what, hint: 'Names have up to 64 letters, digits, spaces and _.:@-' }))
 }
 
-function astFaults(ast: readonly string[]): Found[] {
+function astFaults(ast: readonly string[], own: ReadonlySet<string>): Found[] {
   const faults: Found[] = []
   // FORMAT and INTO OUTFILE show only as more children of the first line.
   if (!/^SelectWithUnionQuery \(children 1\)$/.test(ast[0] ?? '')) {
@@ -125,6 +148,9 @@ function astFaults(ast: readonly string[]): Found[] {
     else if (kind === 'Function') {
       const name = rest.split(' ')[0] ?? ''
       if (!isAllowedFunction(name)) faults.push(functionFault(name))
+    } else if (kind === 'TableIdentifier') {
+      const name = rest.split(' (')[0] ?? ''
+      if (!VIEWS.has(name) && !own.has(name)) faults.push(tableFault(name))
     }
   }
   return faults
@@ -136,8 +162,10 @@ const functionFault = (what: string): Found => ({
   hint: 'The function is not among those that are allowed; see docs/sql.md.',
 })
 
-/** Kinds of nodes, functions, and what higher-order functions are given. */
-function treeFaults(root: TreeNode): Found[] {
+const tableFault = (what: string): Found => ({ kind: 'table', what, hint: `There are ${VIEW_LIST}.` })
+
+/** Kinds of nodes, functions, and what functions are given. */
+function treeFaults(root: TreeNode, higherOrder: ReadonlySet<string>): Found[] {
   const faults: Found[] = []
   for (const { node } of walk(root)) {
     if (node.id === undefined) continue
@@ -152,19 +180,36 @@ function treeFaults(root: TreeNode): Found[] {
     if (node.kind === 'MATCHER' && /REGEXP|COLUMNS/i.test(node.fields.matcher_type ?? '')) {
       faults.push({ kind: 'clause', what: 'COLUMNS', hint: 'Name the columns.' })
     }
-    if (node.fields.with_fill === '1') {
-      faults.push({ kind: 'clause', what: 'WITH FILL', hint: 'The clause is not allowed.' })
-    }
-    if (node.kind !== 'FUNCTION') continue
-    const name = node.fields.function_name ?? ''
-    if (!isAllowedFunction(name) && !INTERNAL_FUNCTIONS.has(name)) faults.push(functionFault(name))
-    if (!HIGHER_ORDER.has(name)) continue
-    const given = node.children.find(child => child.kind === 'ARGUMENTS')?.children[0]?.children ?? []
-    // With one argument it is the array.
-    if (given.length === 1 || given[0]?.kind === 'LAMBDA') continue
-    faults.push({ kind: 'function', what: name, hint: 'Its first argument must be a lambda such as x -> x + 1.' })
+    if (node.kind === 'FUNCTION') faults.push(...callFaults(node, higherOrder))
   }
   return faults
+}
+
+/** A function that is called, and those of its arguments by which more could be called or read than is written. */
+function callFaults(node: TreeNode, higherOrder: ReadonlySet<string>): Found[] {
+  const written = node.fields.function_name ?? ''
+  if (!isAllowedFunction(written)) return [functionFault(written)]
+  const name = written.toLowerCase()
+  const given = node.children.find(child => child.kind === 'ARGUMENTS')?.children[0]?.children ?? []
+  const [first, second] = given
+  // With one argument it is the array.
+  if (higherOrder.has(name) && given.length > 1 && first?.kind !== 'LAMBDA') {
+    return [{ kind: 'function', what: written, hint: 'Its first argument must be a lambda such as x -> x + 1.' }]
+  }
+  if (CASTS.has(name) && !isAllowedType(constantOf(second))) {
+    return [
+      { kind: 'function', what: written, hint: 'Its second argument must be a plain type such as Nullable(Float64).' },
+    ]
+  }
+  // A name of one part can only be a view, something that the statement defines, or a column.
+  const right = second?.kind === 'IDENTIFIER' ? (second.fields.identifier ?? '') : ''
+  return MEMBERSHIPS.has(name) && right.includes('.') ? [tableFault(right)] : []
+}
+
+/** A string that stands in the statement, without its quotes and escapes; empty for anything else. */
+function constantOf(node: TreeNode | undefined): string {
+  if (node?.kind !== 'CONSTANT') return ''
+  return /^'(.*)'$/.exec((node.fields.constant_value ?? '').replaceAll('\\', ''))?.[1] ?? ''
 }
 
 /** What the engine reads where there is no FROM: one row of nothing. */
@@ -177,33 +222,22 @@ const TABLE_PLACES = new Set([
   'TABLE EXPRESSIONS',
 ])
 
+/** Names that WITH gives to queries. */
+const ownTables = (root: TreeNode): ReadonlySet<string> =>
+  new Set([...walk(root)].flatMap(({ node }) => node.fields.cte_name ?? []))
+
 /** Tables by the names that they are asked by: views, and what the statement itself defines under another name. */
-function tableFaults(root: TreeNode): Found[] {
+function tableFaults(root: TreeNode, own: ReadonlySet<string>): Found[] {
   const faults: Found[] = []
-  const nodes = [...walk(root)]
-  const own = new Set(nodes.flatMap(({ node }) => node.fields.cte_name ?? []))
   for (const name of own) {
     if (VIEWS.has(name)) faults.push({ kind: 'name', what: name, hint: 'WITH must not take the name of a view.' })
+    // Where the name is not defined, one with a dot is a table of another database.
+    if (name.includes('.')) faults.push({ kind: 'name', what: name, hint: 'The name of a query must not have a dot.' })
   }
-  for (const { node, parent } of nodes) {
+  for (const { node, parent } of walk(root)) {
     if (node.kind !== 'IDENTIFIER' || !TABLE_PLACES.has(parent?.kind ?? '')) continue
     const name = node.fields.identifier ?? ''
-    if (!VIEWS.has(name) && !own.has(name) && name !== NO_TABLE) {
-      faults.push({ kind: 'table', what: name, hint: `There are ${VIEW_LIST}.` })
-    }
-  }
-  return faults
-}
-
-/** Tables by what they are. */
-function resolvedFaults(root: TreeNode, database: string): Found[] {
-  const faults: Found[] = []
-  for (const { node } of walk(root)) {
-    if (node.kind !== 'TABLE' || node.fields.table_name === NO_TABLE) continue
-    const [of, name = ''] = (node.fields.table_name ?? '').split('.')
-    if (of !== database || !VIEWS.has(name)) {
-      faults.push({ kind: 'table', what: node.fields.table_name ?? '', hint: `There are ${VIEW_LIST}.` })
-    }
+    if (!VIEWS.has(name) && !own.has(name) && name !== NO_TABLE) faults.push(tableFault(name))
   }
   return faults
 }
@@ -217,13 +251,4 @@ function placed(faults: readonly Found[], sql: string): Violation[] {
     const at = sql.toLowerCase().indexOf(fault.what.toLowerCase())
     return { ...fault, what: fault.what.slice(0, 300), position: at < 0 || fault.what === '' ? null : at }
   })
-}
-
-/** The engine's message without what it guesses, its version and its stack. */
-export function plainMessage(error: ClickHouseError): string {
-  const [first = ''] = error.message.split('\n')
-  return first
-    .replace(/\.? ?(?:Maybe you meant|In scope|Expected one of|There is no supertype).*$/i, '')
-    .trim()
-    .slice(0, 300)
 }

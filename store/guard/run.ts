@@ -8,7 +8,8 @@ import { isTimeout, timed } from '#store/patience.ts'
 import { SQL_MAX_ROWS, SQL_MAX_SECONDS } from '#store/wall/profiles.ts'
 import { ORGANIZATION_HEADER } from '#store/wall/tables.ts'
 import type { Guard, Violation } from './guard.ts'
-import { createGuard, plainMessage } from './guard.ts'
+import { createGuard } from './guard.ts'
+import { saidPlainly } from './plain-errors.ts'
 
 /** Whether SQL that somebody wrote is run: never, only what parley builds itself, or what passes the guard. */
 export type UserSql = 'off' | 'plans' | 'sql'
@@ -95,7 +96,7 @@ export function createTenantSql(options: { store: Store; mode: UserSql; metrics:
         if (!(error instanceof ClickHouseError)) throw error
         const limit = LIMIT_CODES.has(error.code)
         judged.inc({ outcome: limit ? 'limit' : 'failed' })
-        throw new ParleyError(limit ? 'QRY_LIMIT' : 'SQL_REFUSED', plainMessage(error), { cause: error })
+        throw new ParleyError(limit ? 'QRY_LIMIT' : 'SQL_REFUSED', saidPlainly(error, text), { cause: error })
       } finally {
         const left = (running.get(organization) ?? 1) - 1
         if (left === 0) {

@@ -10,17 +10,12 @@ export interface TreeNode {
   readonly children: TreeNode[]
 }
 
-type Field =
-  | 'identifier'
-  | 'function_name'
-  | 'table_name'
-  | 'table_function_name'
-  | 'cte_name'
-  | 'matcher_type'
-  | 'with_fill'
+type Field = 'identifier' | 'function_name' | 'table_function_name' | 'cte_name' | 'matcher_type' | 'constant_value'
 
 const NODE = /^([A-Z_ ]+) id: (\d+)(.*)$/
-const FIELD = /, (identifier|function_name|table_name|table_function_name|cte_name|matcher_type|with_fill): ([^,]*)/g
+const FIELD = /, (identifier|function_name|table_function_name|cte_name|matcher_type): ([^,]*)/g
+/** A constant's value may hold anything. */
+const VALUE = /, constant_value: (.*), constant_value_type: /
 
 /** Reads the lines of an explanation; a line that is more than one (a name with a line break) becomes several, all of which count. */
 export function parseTree(lines: readonly string[]): TreeNode {
@@ -34,8 +29,7 @@ export function parseTree(lines: readonly string[]): TreeNode {
     const node: TreeNode = {
       kind: kind ?? text,
       id: id === undefined ? undefined : Number(id),
-      fields:
-        kind === undefined ? {} : Object.fromEntries([...rest.matchAll(FIELD)].map(match => [match[1], match[2]])),
+      fields: kind === undefined ? {} : fieldsOf(kind, rest),
       children: [],
     }
     while ((open.at(-1) as { depth: number }).depth >= depth) open.pop()
@@ -43,6 +37,11 @@ export function parseTree(lines: readonly string[]): TreeNode {
     open.push({ depth, node })
   }
   return root
+}
+
+function fieldsOf(kind: string, rest: string): TreeNode['fields'] {
+  if (kind === 'CONSTANT') return { constant_value: VALUE.exec(rest)?.[1] ?? '' }
+  return Object.fromEntries([...rest.matchAll(FIELD)].map(match => [match[1], match[2]]))
 }
 
 /** Every node with the one it stands under. */
