@@ -7,6 +7,7 @@ import type { SessionUser } from './reads/sessions.ts'
 import type { Lenders, TextSource, Texts } from './reads/texts.ts'
 
 const NS_PER_MS = 1_000_000
+const NANOS_PER_DOLLAR = 1e9
 
 /** An event without its texts. */
 export type EventHead = Omit<EventRow, keyof Texts | 'preview'>
@@ -44,24 +45,38 @@ export function originalIdOf({ session_id, conversation_id }: Sent): string | nu
   return session_id === '' || session_id.toLowerCase() === conversation_id ? null : session_id
 }
 
-/** The id under which a session was sent; uuids in lower case. */
-export function sessionIdOf(row: Sent): string {
-  return originalIdOf(row) ?? row.conversation_id
+/** Where an event is; a session that was sent as a uuid stands in lower case. */
+export function placeOf({ event_id, ...sent }: Sent & Pick<EventRow, 'event_id'>) {
+  const { conversation_id } = sent
+  return { event_id, conversation_id, session_id: originalIdOf(sent) ?? conversation_id }
 }
 
 /** An event for a list; its user is its own, or the conversation's. */
 export function eventHead(event: EventRecord, session: SessionUser | undefined): EventHead {
   return {
-    event_id: event.event_id,
-    session_id: sessionIdOf(event),
+    ...placeOf(event),
     timestamp: isoTime(event.ts),
     primitive_name: event.name,
     primitive_type: primitiveType(event),
+    kind: event.kind,
     success: event.failed === 0,
     latency: latencyMs(event.duration_ns),
     user_id: event.user_id || session?.user_id || null,
     metadata: event.metadata,
     parent_id: event.parent_id === NIL_UUID ? null : event.parent_id,
+    ...usageOf(event),
+  }
+}
+
+/** What an event says of the model that it called. */
+export function usageOf(event: EventRecord): Pick<EventRow, 'model' | 'input_tokens' | 'output_tokens' | 'cost'> {
+  const told = (bit: number, amount: string): number | null => ((event.present & bit) > 0 ? Number(amount) : null)
+  const nanos = told(Present.cost, event.cost_nanos)
+  return {
+    model: event.model || null,
+    input_tokens: told(Present.inputTokens, event.input_tokens),
+    output_tokens: told(Present.outputTokens, event.output_tokens),
+    cost: nanos === null ? null : nanos / NANOS_PER_DOLLAR,
   }
 }
 

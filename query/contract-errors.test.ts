@@ -82,6 +82,7 @@ const WRONG: Readonly<Record<string, readonly unknown[]>> = {
   cursor: [5],
   event_id: ['x', 5],
   conversation_id: ['x', 5],
+  session_id: ['', 5],
   search_query: [5, 'x'.repeat(1001)],
   success: ['yes'],
   exclude_io: ['yes'],

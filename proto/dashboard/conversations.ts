@@ -1,7 +1,17 @@
 // Shapes of /dashboard/api/conversation-messages and conversation-spans.
 import type { Static } from 'typebox'
 import Type from 'typebox'
-import { DateTime, MessageRow, Nullable, StringMap, Uuid } from '#proto/dashboard/shared.ts'
+import {
+  conversationFields,
+  DateTime,
+  EventKind,
+  MessageRow,
+  Nullable,
+  Preview,
+  StringMap,
+  Uuid,
+  usageFields,
+} from '#proto/dashboard/shared.ts'
 
 /** Rows beyond these are left out and `truncated` says so. */
 export const MESSAGES_MAX = 1000
@@ -9,7 +19,7 @@ export const SPANS_MAX = 5000
 /** The same where spans come as columns. */
 export const SPANS_COLUMNS_MAX = 1_000_000
 
-export const ConversationMessagesRequest = Type.Object({ conversation_id: Uuid })
+export const ConversationMessagesRequest = Type.Object(conversationFields)
 
 export const ConversationMessagesResponse = Type.Object({
   conversation_id: Uuid,
@@ -24,7 +34,7 @@ export const ConversationMessagesResponse = Type.Object({
 })
 
 export const ConversationSpansRequest = Type.Object({
-  conversation_id: Uuid,
+  ...conversationFields,
   event_id: Type.Optional(Uuid),
   /** `columns`: one array a field, without attributes; those of one span come from raw-logs with its `event_id`. */
   format: Type.Enum(['rows', 'columns'], { default: 'rows' }),
@@ -39,16 +49,15 @@ export const SpanRow = Type.Object({
   event_id: Nullable(Uuid),
   trace_id: Nullable(Type.String({ pattern: '^[0-9a-f]{32}$' })),
   name: Type.String(),
-  kind: Type.Enum(['agent', 'llm', 'tool', 'resource', 'prompt', 'other']),
+  kind: EventKind,
   start_time: DateTime,
   end_time: DateTime,
   duration_ms: Type.Number({ minimum: 0 }),
   success: Type.Boolean(),
   error_message: Nullable(Type.String()),
-  model: Nullable(Type.String()),
-  input_tokens: Nullable(Type.Integer({ minimum: 0 })),
-  output_tokens: Nullable(Type.Integer({ minimum: 0 })),
+  ...usageFields,
   depth: Type.Integer({ minimum: 0 }),
+  preview: Preview,
   attributes: StringMap,
   checkpoints: Type.Array(Checkpoint),
 })
@@ -90,5 +99,5 @@ export const ConversationDetailResponse = Type.Object({
   spans: Type.Union([SpanRows, Failed]),
 })
 
-export const ConversationAudioRequest = Type.Object({ conversation_id: Uuid })
+export const ConversationAudioRequest = Type.Object(conversationFields)
 export const ConversationAudioResponse = Type.Object({ url: Type.String(), expires_at: DateTime })

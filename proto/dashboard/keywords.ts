@@ -1,6 +1,6 @@
 // Shapes of /dashboard/api/intent-keywords.
 import Type from 'typebox'
-import { Count, Nullable, Uuid } from '#proto/dashboard/shared.ts'
+import { Count, Nullable, placeFields, Uuid } from '#proto/dashboard/shared.ts'
 
 /** Terms of an answer, and events shown for each. */
 export const KEYWORDS_SHOWN = 50
@@ -19,6 +19,8 @@ export const IntentKeywordsResponse = Type.Object({
       /** Of the share, against the window before: 0.5 = half as much again. Null where it did not occur, or nothing is before. */
       change: Nullable(Type.Number()),
       sample_event_ids: Type.Array(Uuid),
+      /** The same events, and where each is. */
+      samples: Type.Array(Type.Object(placeFields)),
     }),
   ),
 })

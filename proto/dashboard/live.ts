@@ -1,7 +1,7 @@
 // Shapes of /dashboard/api/live.
 import type { Static } from 'typebox'
 import Type from 'typebox'
-import { Uuid } from '#proto/dashboard/shared.ts'
+import { conversationFields } from '#proto/dashboard/shared.ts'
 
 /** A place in the stream, as text. */
 export const PLACE = '^\\d{1,15}$'
@@ -11,7 +11,7 @@ export const LiveRequest = Type.Object({
   after: Type.Optional(Type.String({ pattern: PLACE })),
   agent_name: Type.Optional(Type.String()),
   connection_type: Type.Optional(Type.String()),
-  conversation_id: Type.Optional(Uuid),
+  ...conversationFields,
   success: Type.Optional(Type.Enum(['true', 'false'])),
 })
 export type LiveRequest = Static<typeof LiveRequest>

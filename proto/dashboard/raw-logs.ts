@@ -1,7 +1,16 @@
 // Shapes of /dashboard/api/raw-logs, raw-logs/count and event-io.
 import type { Static } from 'typebox'
 import Type from 'typebox'
-import { EventRow, filterFields, Nullable, pageFields, pagingFields, Uuid } from '#proto/dashboard/shared.ts'
+import {
+  conversationFields,
+  EventRow,
+  filterFields,
+  Nullable,
+  pageFields,
+  pagingFields,
+  placeFields,
+  Uuid,
+} from '#proto/dashboard/shared.ts'
 
 /** Longest preview of an input or output in lists, in bytes. */
 export const IO_PREVIEW_MAX_BYTES = 65_536
@@ -10,7 +19,7 @@ export const RawLogsRequest = Type.Object({
   ...filterFields,
   ...pagingFields,
   event_id: Type.Optional(Uuid),
-  conversation_id: Type.Optional(Uuid),
+  ...conversationFields,
   search_query: Type.Optional(Type.String({ maxLength: 1000 })),
   success: Type.Optional(Type.Boolean()),
   exclude_io: Type.Boolean({ default: false }),
@@ -26,8 +35,7 @@ export const RawLogsCountResponse = Type.Object({ total_count: Nullable(Type.Int
 export const EventIoRequest = Type.Object({ event_id: Uuid, session_id: Type.Optional(Type.String()) })
 
 export const EventIoResponse = Type.Object({
-  event_id: Uuid,
-  session_id: Type.String(),
+  ...placeFields,
   input: Nullable(Type.String()),
   output: Nullable(Type.String()),
   input_bytes: Type.Integer({ minimum: 0 }),

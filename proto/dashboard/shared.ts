@@ -90,18 +90,46 @@ export const TagRef = Type.Object({ id: Uuid, title: Type.String() })
 export const CostMetadata = Type.Record(Type.String(), Type.String())
 export type CostMetadata = Static<typeof CostMetadata>
 
+/**
+ * Names a conversation: by its id, or by the id of the session, call or trace as it was sent, which need not be a uuid. Both together
+ * must mean the same.
+ */
+export const conversationFields = {
+  conversation_id: Type.Optional(Uuid),
+  session_id: Type.Optional(Type.String({ minLength: 1, maxLength: VALUE_MAX })),
+}
+
+const Tokens = Nullable(Type.Integer({ minimum: 0 }))
+
+/** What an event is: '' of `primitive_type` is told apart. */
+export const EventKind = Type.Enum(['agent', 'llm', 'tool', 'resource', 'prompt', 'other'])
+
+/** What a call of a model says of itself; null = not known. */
+export const usageFields = {
+  model: Nullable(Type.String()),
+  input_tokens: Tokens,
+  output_tokens: Tokens,
+  /** US dollars, as sent or as computed from tokens and a price. */
+  cost: Nullable(Type.Number({ minimum: 0 })),
+}
+
+/** Where an event is: its id, that of its conversation, and the id under which that was sent. */
+export const placeFields = { event_id: Uuid, conversation_id: Uuid, session_id: Type.String() }
+
 const eventFields = {
-  event_id: Uuid,
+  ...placeFields,
   timestamp: DateTime,
   primitive_name: Type.String(),
   /** '' = an agent turn or a span that is no call. */
   primitive_type: Type.Enum(['tool', 'resource', 'prompt', '']),
+  kind: EventKind,
   success: Type.Boolean(),
   /** Milliseconds; null when it was not sent. */
   latency: Nullable(Type.Number({ minimum: 0 })),
   user_id: Nullable(Type.String()),
   metadata: StringMap,
   parent_id: Nullable(Uuid),
+  ...usageFields,
 }
 
 /** Input and output of an event: null = not captured, or not asked for. */
@@ -122,13 +150,12 @@ export const Preview = Type.Object({
 export type Preview = Static<typeof Preview>
 
 /** One event as lists show it. */
-export const EventRow = Type.Object({ ...eventFields, session_id: Type.String(), ...ioFields, preview: Preview })
+export const EventRow = Type.Object({ ...eventFields, ...ioFields, preview: Preview })
 export type EventRow = Static<typeof EventRow>
 
 /** The same inside a conversation row, where the texts are left out on request. */
 export const ConversationEvent = Type.Object({
   ...eventFields,
-  session_id: Type.String(),
   input: Type.Optional(ioFields.input),
   output: Type.Optional(ioFields.output),
   input_truncated: Type.Optional(Type.Boolean()),

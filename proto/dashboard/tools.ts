@@ -59,6 +59,9 @@ export const ErrorGroup = Type.Object({
   people: Count,
   last_seen_at: DateTime,
   sample_event_id: Uuid,
+  sample_conversation_id: Uuid,
+  /** As it was sent. */
+  sample_session_id: Type.String(),
 })
 
 export const ToolErrorDistributionResponse = Type.Object({

@@ -28,14 +28,15 @@ export interface FailureGroup {
   readonly names: readonly string[]
   readonly first_at: string
   readonly last_at: string
-  readonly sample: string
+  /** Ids of the latest of them: its own, its conversation's, and what was sent as that of the session. */
+  readonly sample: readonly [string, string, string]
 }
 
 const standingSql = (conditions: Conditions): string => `
-    SELECT name, error_type, ${MESSAGE} AS message, conversation_id, event_id, ts
+    SELECT name, error_type, ${MESSAGE} AS message, conversation_id, session_id, event_id, ts
     FROM events
     WHERE ${OURS} AND ${IN_WINDOW} AND failed = 1${andAll(conditions.sql)}
-    GROUP BY name, error_type, message, conversation_id, event_id, ts
+    GROUP BY name, error_type, message, conversation_id, session_id, event_id, ts
     HAVING sum(sign) > 0
     ${BY_ROWS}`
 
@@ -47,7 +48,7 @@ const FAILED_CONVERSATIONS = `
 const FIGURES = `
     toUInt32(count()) AS n, toUInt32(uniqExactIf(user, user != '')) AS people, toUInt32(uniqExact(conversation_id)) AS conversations,
     arraySort(groupUniqArray(10)(failures.name)) AS names,
-    min(ts) AS first_at, max(ts) AS last_at, argMax(event_id, (ts, toString(event_id))) AS sample`
+    min(ts) AS first_at, max(ts) AS last_at, argMax((event_id, conversation_id, session_id), (ts, toString(event_id))) AS sample`
 
 const failures = (conditions: Conditions): string => `(${standingSql(conditions)}
   ) AS failures

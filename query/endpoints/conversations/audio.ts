@@ -1,6 +1,7 @@
 // GET /dashboard/api/conversation-audio: where the recording of a call is.
 import { ConversationAudioRequest, ConversationAudioResponse } from '#proto/dashboard/conversations.ts'
 import { ParleyError } from '#proto/errors.ts'
+import { requireConversation } from '../../asked-conversation.ts'
 import { endpoint } from '../../endpoint.ts'
 import { findConversation } from './find.ts'
 
@@ -14,8 +15,8 @@ export const conversationAudio = endpoint({
   about: 'The address of the recording of a conversation, for the next ten minutes.',
   request: ConversationAudioRequest,
   response: ConversationAudioResponse,
-  work: async ({ reader, nowMs }, request) => {
-    const { session } = await findConversation(reader, request.conversation_id)
+  work: async ({ reader, organization, nowMs }, request) => {
+    const { session } = await findConversation(reader, requireConversation(organization.id, request))
     const url = session?.recording_url ?? ''
     // Whoever reported the call wrote the address: a page must not be led to run it.
     if (!/^https?:\/\//i.test(url) || !URL.canParse(url)) {

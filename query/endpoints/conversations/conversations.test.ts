@@ -1,7 +1,8 @@
 import t from 'tap'
 import { MESSAGES_MAX } from '#proto/dashboard/conversations.ts'
+import { conversationIdOf } from '#proto/ids.ts'
 import type { EventKind } from '#proto/rows.ts'
-import { PREVIEW_CHARS } from '#proto/rows.ts'
+import { PREVIEW_CHARS, Present } from '#proto/rows.ts'
 import { id, insertEvents, insertSessions, NOW_MS, storedEvent, storedSession } from '../../fixture.ts'
 import { CALL, CHAT, GREW, LONG_INPUT, MCP, SHRUNK, STAND_IN, startDataNode, TRACE } from '../../fixture-data.ts'
 
@@ -33,7 +34,7 @@ t.test('messages are oldest first, with texts, children and what the conversatio
     violations: [],
     cost_metadata: null,
   })
-  t.notOk('session_id' in turn)
+  t.match(turn, { session_id: CHAT, conversation_id: CHAT, kind: 'agent', model: null, cost: null })
   t.match(tool, { children_count: 0, parent_id: id(1), input_truncated: true, output: null })
   t.equal(tool.input, LONG_INPUT.slice(0, 65_535))
 })
@@ -79,6 +80,51 @@ t.test('a conversation that was only begun has no messages; an unknown one is no
     t.equal((await post(path, { conversation_id: 'x' })).status, 400)
     t.match((await post(path)).body.error, /conversation_id is required/)
   }
+})
+
+t.test('a conversation is found by what was sent as well, by the rule by which it was stored', async t => {
+  const SENT = 'call 77/Ü'
+  const conversation_id = conversationIdOf(a.organization, SENT)
+  const place = { conversation_id, session_id: SENT }
+  await insertEvents(db.store, [
+    storedEvent({
+      ...{ ...place, organization: a.organization, event_id: id(770), kind: 'llm', name: 'chat', model: 'm-2' },
+      ...{ input_tokens: 12, output_tokens: 0, cost_nanos: 1_500_000, input: 'the delayed parcel' },
+      present: Present.inputTokens | Present.outputTokens | Present.cost,
+      at: '2026-06-15T08:00:00.000Z',
+    }),
+  ])
+  const usage = { kind: 'llm', primitive_type: '', model: 'm-2', input_tokens: 12, output_tokens: 0, cost: 0.0015 }
+  for (const by of [{ session_id: SENT }, { conversation_id }, place]) {
+    const messages = await post('conversation-messages', by)
+    t.match(messages.body, { conversation_id, messages: [{ ...place, ...usage }] }, JSON.stringify(by))
+    const spans = await post('conversation-spans', by)
+    t.match(spans.body.spans, [
+      { ...usage, primitive_type: undefined, preview: { first_input: 'the delayed parcel', last_output: null } },
+    ])
+    t.match((await post('conversation-spans', { ...by, format: 'columns' })).body.columns.event_id, [id(770)])
+    t.equal((await post('conversation-detail', by)).body.messages.messages.length, 1)
+    t.match((await post('raw-logs', by)).body.events, [{ ...place, ...usage }])
+    t.equal((await post('raw-logs', { ...by, event_id: id(770) })).body.events.length, 1)
+    t.equal((await post('raw-logs/count', { ...by, event_id: id(770) })).body.total_count, 1)
+    t.equal((await post('raw-logs/export', by)).body.split('\r\n').length, 3)
+    const query = new URLSearchParams(by as Record<string, string>).toString()
+    const audio = await node.ask('GET', `/dashboard/api/conversation-audio?${query}`, {
+      headers: { 'x-api-key': a.apiKey },
+    })
+    t.match(audio.body, { error: /no recording/ }, 'it is there, and has none')
+  }
+  t.match((await post('event-io', { event_id: id(770) })).body, place)
+  const [story] = (await post('user-stories', { search_field: 'original_conversation_id', search_value: SENT })).body
+    .conversations
+  t.match(story.events, [{ ...place, ...usage }])
+  t.equal((await post('raw-logs', { session_id: 'never sent' })).body.events.length, 0)
+  t.equal((await post('conversation-messages', { session_id: 'never sent' })).status, 404)
+  t.equal((await post('conversation-messages', { session_id: SENT }, node.b.apiKey)).status, 404)
+  const two = { status: 400, body: { field: 'session_id' } }
+  t.match(await post('conversation-messages', { conversation_id: CHAT, session_id: SENT }), two)
+  t.match(await post('raw-logs', { conversation_id: CHAT, session_id: SENT }), two)
+  t.equal((await post('conversation-messages', { session_id: CHAT.toUpperCase() })).body.messages.length, 3)
 })
 
 t.test('an event that moved is a message of its new conversation only', async t => {

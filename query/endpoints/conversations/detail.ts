@@ -16,7 +16,7 @@ export const conversationDetail = endpoint({
   request: ConversationMessagesRequest,
   response: ConversationDetailResponse,
   work: async (call, request) => {
-    const { conversation, oldest } = await findEvents(call, request.conversation_id, SPANS_MAX)
+    const { conversation, oldest } = await findEvents(call, request, SPANS_MAX)
     const [messages, spans] = await Promise.all([
       half(
         call,

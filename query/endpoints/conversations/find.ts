@@ -1,6 +1,7 @@
 // One conversation by id: what was captured of it, where its events stand, and the oldest of them.
 import { isDeepStrictEqual } from 'node:util'
 import { ParleyError } from '#proto/errors.ts'
+import { requireConversation } from '../../asked-conversation.ts'
 import { guessBounds } from '../../days/bounds.ts'
 import type { Call } from '../../endpoint.ts'
 import type { Reader } from '../../reader.ts'
@@ -17,9 +18,8 @@ export interface FoundConversation {
   readonly bounds: ConversationBounds | null
 }
 
-/** @throws ParleyError QRY_NOT_FOUND when the organization has no such conversation. */
-export async function findConversation(reader: Reader, conversation: string): Promise<FoundConversation> {
-  const id = conversation.toLowerCase()
+/** By its id. @throws ParleyError QRY_NOT_FOUND when the organization has no such conversation. */
+export async function findConversation(reader: Reader, id: string): Promise<FoundConversation> {
   const [session, bounds] = await Promise.all([readSession(reader, id), boundsOf(reader, [id])])
   if (session === undefined && bounds === null) {
     throw new ParleyError('QRY_NOT_FOUND', 'no such conversation', { field: 'conversation_id' })
@@ -36,18 +36,19 @@ export interface FoundEvents {
 /**
  * The same with at most `limit` events. Memory guesses the hours in which they stand, so that they are read beside what proves the guess;
  * where it was wrong they are read again.
- * @throws ParleyError QRY_NOT_FOUND when the organization has no such conversation.
+ * @throws ParleyError REQ_BODY_INVALID where none is named, QRY_NOT_FOUND when the organization has no such conversation.
  */
 export async function findEvents(
   { reader, kept, organization }: Call,
-  conversation: string,
+  asked: Parameters<typeof requireConversation>[1],
   limit: number,
 ): Promise<FoundEvents> {
-  const guess = guessBounds(kept, organization.id, conversation.toLowerCase())
+  const id = requireConversation(organization.id, asked)
+  const guess = guessBounds(kept, organization.id, id)
   const guessed = guess && readOldest(reader, guess, limit)
   // Whoever needs it hears of its failure.
   guessed?.catch(() => undefined)
-  const found = await findConversation(reader, conversation)
+  const found = await findConversation(reader, id)
   const isRight = guess !== null && found.bounds !== null && isDeepStrictEqual(guess.hours, found.bounds.hours)
   return { conversation: found, oldest: isRight && guessed ? guessed : readOldest(reader, found.bounds, limit) }
 }

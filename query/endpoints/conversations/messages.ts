@@ -32,7 +32,7 @@ export const conversationMessages = endpoint({
   request: ConversationMessagesRequest,
   response: ConversationMessagesResponse,
   work: async (call, request) => {
-    const { conversation, oldest } = await findEvents(call, request.conversation_id, MESSAGES_MAX)
+    const { conversation, oldest } = await findEvents(call, request, MESSAGES_MAX)
     return readConversation(call.reader, conversation, await oldest)
   },
 })
@@ -105,9 +105,8 @@ async function readMessages(
         ),
   ])
   return records.map(record => {
-    const { session_id: _session, ...head } = eventHead(record, session)
     return {
-      ...head,
+      ...eventHead(record, session),
       ...(texts.get(record.event_id) ?? NO_TEXTS),
       preview: previewOf(record, lenders.get(record.event_id)),
       children_count: children.get(record.event_id) ?? 0,

@@ -10,13 +10,15 @@ import {
 } from '#proto/dashboard/conversations.ts'
 import { ParleyError } from '#proto/errors.ts'
 import { NIL_UUID } from '#proto/ids.ts'
-import { Present } from '#proto/rows.ts'
-import { isoTime } from '../../answers.ts'
+import { isoTime, previewOf, usageOf } from '../../answers.ts'
+import { requireConversation } from '../../asked-conversation.ts'
 import { endpoint } from '../../endpoint.ts'
 import type { Reader } from '../../reader.ts'
 import type { OldestEvents, SpanRecord } from '../../reads/conversation-events.ts'
 import { oldestSpans } from '../../reads/conversation-events.ts'
 import type { EventRecord } from '../../reads/events.ts'
+import { lendersAmong } from '../../reads/lenders.ts'
+import type { Lenders } from '../../reads/texts.ts'
 import type { Placed, TreeNode } from '../../span-tree.ts'
 import { around, placeSpans } from '../../span-tree.ts'
 import type { FoundConversation } from './find.ts'
@@ -33,9 +35,10 @@ export const conversationSpans = endpoint({
   work: async (call, request): Promise<Static<typeof ConversationSpansResponse>> => {
     const event = request.event_id?.toLowerCase()
     if (request.format === 'columns') {
-      return readColumns(call.reader, await findConversation(call.reader, request.conversation_id), event)
+      const id = requireConversation(call.organization.id, request)
+      return readColumns(call.reader, await findConversation(call.reader, id), event)
     }
-    const { conversation, oldest } = await findEvents(call, request.conversation_id, SPANS_MAX)
+    const { conversation, oldest } = await findEvents(call, request, SPANS_MAX)
     return spansOf(conversation, await oldest, event)
   },
 })
@@ -43,10 +46,12 @@ export const conversationSpans = endpoint({
 /** The spans as rows, of the oldest SPANS_MAX events; `event` narrows them to its line. */
 export function spansOf({ id }: FoundConversation, { records, whole }: OldestEvents, event?: string): SpanRows {
   const placed = place(records, event)
+  // Of some of its events the last one that speaks is not known.
+  const lenders = whole ? lendersAmong(records, records) : new Map<string, Lenders>()
   return {
     conversation_id: id,
     root_ids: placed.filter(({ parent }) => parent === null).map(({ node }) => spanIdOf(node)),
-    spans: placed.map(spanRow),
+    spans: placed.map(span => spanRow(span, lenders.get(span.node.event_id))),
     truncated: !whole,
   }
 }
@@ -100,18 +105,16 @@ function spanHead(node: SpanRecord) {
   }
 }
 
-function spanRow({ node, parent, depth }: Placed<EventRecord>): SpanRow {
-  const counted = (bit: number, tokens: string): number | null => ((node.present & bit) > 0 ? Number(tokens) : null)
+function spanRow({ node, parent, depth }: Placed<EventRecord>, lenders: Lenders | undefined): SpanRow {
   return {
     ...spanHead(node),
     parent_span_id: parent && spanIdOf(parent),
     trace_id: node.trace_id === NIL_UUID ? null : node.trace_id.replaceAll('-', ''),
     end_time: isoTime(later(node.ts, Math.max(Number(node.duration_ns), 0))),
     error_message: node.error_message || null,
-    model: node.model || null,
-    input_tokens: counted(Present.inputTokens, node.input_tokens),
-    output_tokens: counted(Present.outputTokens, node.output_tokens),
+    ...usageOf(node),
     depth,
+    preview: previewOf(node, lenders),
     attributes: node.metadata,
     checkpoints: node.checkpoints === '' ? [] : (JSON.parse(node.checkpoints) as SpanRow['checkpoints']),
   }

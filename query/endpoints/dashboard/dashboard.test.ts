@@ -346,8 +346,8 @@ t.test('a chart shows a metric over time, by group', async t => {
 
 t.test('words of users are told when two of them write it', async t => {
   const organization = b.organization
-  const ask = (n: number, conversation_id: string, at: string, input: string) =>
-    storedEvent({ organization, conversation_id, event_id: id(n), at, input })
+  const ask = (n: number, conversation_id: string, at: string, input: string, session_id = '') =>
+    storedEvent({ organization, conversation_id, event_id: id(n), at, input, session_id })
   const conversations = [id(801), id(802)]
   await insertSessions(
     node.db.store,
@@ -357,14 +357,22 @@ t.test('words of users are told when two of them write it', async t => {
   )
   await insertEvents(node.db.store, [
     ask(801, id(801), '2026-06-15T11:10:00.000Z', 'Where is my REFUND? The refund is late, 4711'),
-    ask(802, id(802), '2026-06-15T11:20:00.000Z', 'refund for Grüße please'),
+    ask(802, id(802), '2026-06-15T11:20:00.000Z', 'refund for Grüße please', 'sent 802'),
     ask(803, id(802), '2026-06-14T13:30:00.000Z', 'refund'),
     ask(804, id(802), '2026-06-14T13:30:00.000Z', 'secret'),
   ])
   const { body } = await post('intent-keywords', { from: '2026-06-15T11:00:00Z', to: '2026-06-15T11:25:00Z' }, b.apiKey)
   t.strictSame(body, {
     total_analyzed: 2,
-    keywords: [{ keyword: 'refund', count: 2, share: 1, change: null, sample_event_ids: [id(802), id(801)] }],
+    keywords: [
+      {
+        ...{ keyword: 'refund', count: 2, share: 1, change: null, sample_event_ids: [id(802), id(801)] },
+        samples: [
+          { event_id: id(802), conversation_id: id(802), session_id: 'sent 802' },
+          { event_id: id(801), conversation_id: id(801), session_id: id(801) },
+        ],
+      },
+    ],
   })
   const day = (await post('intent-keywords', { from: '2026-06-15', to: '2026-06-16' }, b.apiKey)).body
   // Two of three inputs of the day, one of two the day before.

@@ -84,7 +84,7 @@ function sectionsOf(
     items: failures.map(group => ({
       title: titleOf(group),
       detail: clip(group.message, MESSAGE_CHARS),
-      href: `/raw-logs?event_id=${group.sample}`,
+      href: `/raw-logs?event_id=${group.sample[0]}`,
       count: group.n,
     })),
   }

@@ -10,6 +10,7 @@ import { ParleyError } from '#proto/errors.ts'
 import { NIL_UUID } from '#proto/ids.ts'
 import type { StoredRange } from '#streams/blocks.ts'
 import { eventHead, previewOf } from '../../answers.ts'
+import { withConversation } from '../../asked-conversation.ts'
 import type { Call } from '../../endpoint.ts'
 import { Chunks, endpoint } from '../../endpoint.ts'
 import type { Conditions } from '../../filters.ts'
@@ -54,7 +55,7 @@ function placeOf({ visitor }: Call, { after }: LiveRequest): Pick<LiveRequest, '
 
 async function* frames(call: Call, request: LiveRequest, heartbeatMs: number): AsyncGenerator<string> {
   const { stored, signal } = call
-  const conditions = conditionsOf(request)
+  const conditions = conditionsOf(withConversation(call.organization.id, request))
   yield ': open\n\n'
   await Promise.race([stored.ready, new Promise(resolve => signal.addEventListener('abort', resolve, { once: true }))])
   const asked = request.after === undefined ? stored.last() : Number(request.after)
@@ -99,7 +100,12 @@ async function* step(
   }
 }
 
-function conditionsOf({ success, conversation_id, after: _after, ...filters }: LiveRequest): Conditions {
+function conditionsOf({
+  success,
+  conversation_id,
+  after: _after,
+  ...filters
+}: Omit<LiveRequest, 'session_id'>): Conditions {
   const conversation: Conditions =
     conversation_id === undefined
       ? NOTHING

@@ -1,5 +1,7 @@
 // POST /dashboard/api/raw-logs/count: how many events the same filters of raw-logs match; null where the aggregates cannot tell.
 import { RawLogsCountResponse, RawLogsRequest } from '#proto/dashboard/raw-logs.ts'
+import type { BaseFilters } from '#proto/dashboard/shared.ts'
+import { withConversation } from '../../asked-conversation.ts'
 import type { Call } from '../../endpoint.ts'
 import { endpoint } from '../../endpoint.ts'
 import type { Conditions } from '../../filters.ts'
@@ -7,7 +9,7 @@ import { agentCondition, allOf, andAll, byKey, listOf, NOTHING, sessionsWith } f
 import { answeredByDay, EVENTS } from '../../reads/daily.ts'
 import { OURS, RAGGED_DAYS, WHOLE_DAYS } from '../../reads/sql.ts'
 import { windowOf } from '../../window.ts'
-import { successCondition } from './filters.ts'
+import { type LogFilters, successCondition } from './filters.ts'
 import { readOne } from './list.ts'
 
 /** Whole days from the aggregate by name; the conditions use its own expressions, else the planner would not take it. */
@@ -32,7 +34,8 @@ export const rawLogsCount = endpoint({
   about: 'How many events the filters of raw-logs match, or null where that would need a scan.',
   request: RawLogsRequest,
   response: RawLogsCountResponse,
-  work: async (call, request) => {
+  work: async (call, asked) => {
+    const request = withConversation(call.organization.id, asked)
     if (request.event_id !== undefined) {
       return { total_count: (await readOne(call, { ...request, page: 1 }, request.event_id)).length }
     }
@@ -51,7 +54,7 @@ export const rawLogsCount = endpoint({
 })
 
 /** Conditions that the aggregate by day and name can answer; null when a filter is beyond it. */
-async function aggregateConditions(call: Call, request: RawLogsRequest): Promise<Conditions | null> {
+async function aggregateConditions(call: Call, request: LogFilters & BaseFilters): Promise<Conditions | null> {
   if (request.search_query) return null
   if (request.conversation_id !== undefined || listOf(request.connection_type).length > 0) return null
   const [type, ...more] = byKey(request.metadata_filters)

@@ -1,7 +1,7 @@
 // POST /dashboard/api/event-io: the whole input and output of one event.
 import { EventIoRequest, EventIoResponse } from '#proto/dashboard/raw-logs.ts'
 import { ParleyError } from '#proto/errors.ts'
-import { sessionIdOf } from '../../answers.ts'
+import { placeOf } from '../../answers.ts'
 import { endpoint } from '../../endpoint.ts'
 import { findEvent } from '../../reads/events.ts'
 import { readLenders } from '../../reads/lenders.ts'
@@ -23,8 +23,7 @@ export const eventIo = endpoint({
     const { input, output } = texts.get(event.event_id) ?? {}
     const { input: from = event, output: to = event } = lenders.get(event.event_id) ?? {}
     return {
-      event_id: event.event_id,
-      session_id: sessionIdOf(event),
+      ...placeOf(event),
       input: input ?? null,
       output: output ?? null,
       input_bytes: from.input_bytes,

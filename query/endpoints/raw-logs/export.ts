@@ -8,6 +8,7 @@ import { RawLogsRequest } from '#proto/dashboard/raw-logs.ts'
 import type { BaseFilters } from '#proto/dashboard/shared.ts'
 import { QueryFilters } from '#proto/dashboard/shared.ts'
 import { settingsOfClass } from '#store/classes.ts'
+import { withConversation } from '../../asked-conversation.ts'
 import type { Cell } from '../../csv.ts'
 import { csvLine } from '../../csv.ts'
 import type { Position } from '../../cursor.ts'
@@ -37,6 +38,15 @@ const HEAD: readonly Column[] = [
   ['user_id', ({ row }) => row.user_id],
   ['primitive_type', ({ row }) => row.primitive_type],
   ['primitive_name', ({ row }) => row.primitive_name],
+]
+/** Behind all others, so that each of those stays where it was. */
+const TAIL: readonly Column[] = [
+  ['conversation_id', ({ row }) => row.conversation_id],
+  ['kind', ({ row }) => row.kind],
+  ['model', ({ row }) => row.model],
+  ['input_tokens', ({ row }) => row.input_tokens],
+  ['output_tokens', ({ row }) => row.output_tokens],
+  ['cost', ({ row }) => row.cost],
 ]
 const LOG_COLUMNS: readonly Column[] = [
   ...HEAD,
@@ -77,12 +87,13 @@ export const errorsExport = endpoint({
 })
 
 /** The body of raw-logs/export. */
-export async function exportLogs(asked: Call, request: RawLogsRequest): Promise<AsyncGenerator<string>> {
-  const call = unhurried(asked)
+export async function exportLogs(asking: Call, asked: RawLogsRequest): Promise<AsyncGenerator<string>> {
+  const call = unhurried(asking)
+  const request = withConversation(call.organization.id, asked)
   const { event_id, exclude_io } = request
   const events =
     event_id === undefined ? slices(call, request) : oneSlice(await readOne(call, { ...request, page: 1 }, event_id))
-  return lines(call, events, [...LOG_COLUMNS, await metadataColumn(call)], exclude_io)
+  return lines(call, events, [...LOG_COLUMNS, await metadataColumn(call), ...TAIL], exclude_io)
 }
 
 /** The body of errors/export; of raw-logs' filters only the base ones count. */
@@ -90,12 +101,13 @@ export async function exportErrors(asked: Call, request: QueryFilters): Promise<
   const call = unhurried(asked)
   const {
     conversation_id: _1,
-    search_query: _2,
-    event_id: _3,
+    session_id: _2,
+    search_query: _3,
+    event_id: _4,
     ...base
   } = request as Partial<RawLogsRequest> & QueryFilters
   const events = slices(call, { ...base, success: false })
-  return lines(call, events, [...ERROR_COLUMNS, await metadataColumn(call)], false)
+  return lines(call, events, [...ERROR_COLUMNS, await metadataColumn(call), ...TAIL], false)
 }
 
 /** The same call, whose queries take one core each: nobody waits for the next slice of a file as for a page. */

@@ -7,6 +7,7 @@ import { OURS, TEXT_ORDER } from '../../reads/sql.ts'
 
 /** What raw logs add to the base filters. */
 export interface LogFilters {
+  /** In lower case. */
   readonly conversation_id?: string
   readonly search_query?: string
   readonly success?: boolean

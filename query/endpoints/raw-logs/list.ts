@@ -2,6 +2,7 @@
 import { IO_PREVIEW_MAX_BYTES, RawLogsRequest, RawLogsResponse } from '#proto/dashboard/raw-logs.ts'
 import type { BaseFilters, EventRow } from '#proto/dashboard/shared.ts'
 import { eventHead, NO_TEXTS, previewOf } from '../../answers.ts'
+import { withConversation } from '../../asked-conversation.ts'
 import { readCaptured } from '../../days/captured.ts'
 import { eventsEachFailure } from '../../days/failing.ts'
 import type { Call } from '../../endpoint.ts'
@@ -34,7 +35,8 @@ export const rawLogs = endpoint({
   about: 'Events of the organization, newest first, with previews of input and output.',
   request: RawLogsRequest,
   response: RawLogsResponse,
-  work: async (call, request) => {
+  work: async (call, asked) => {
+    const request = withConversation(call.organization.id, asked)
     const found =
       request.event_id === undefined ? await readPage(call, request) : await readOne(call, request, request.event_id)
     const rows = await fillRows(call, found.slice(0, request.page_size), request.exclude_io)
@@ -161,8 +163,9 @@ async function readNamed(
 ): Promise<EventRecord[] | null> {
   const { reader } = call
   const ofConversation = (id: string): Promise<EventRecord[]> | EventRecord[] => {
-    const asked = request.conversation_id?.toLowerCase() ?? id
-    return asked === id ? readIn(call, { ...request, conversation_id: id }, windowFrom(0), slice) : []
+    return (request.conversation_id ?? id) === id
+      ? readIn(call, { ...request, conversation_id: id }, windowFrom(0), slice)
+      : []
   }
   const id = uuidOf(text)
   if (id === null) {
@@ -187,8 +190,7 @@ export async function readOne(
   const found = await findEvent(call.reader, event)
   if (found === undefined || request.page > 1) return []
   const conditions = logConditions(request)
-  if (request.conversation_id !== undefined && request.conversation_id.toLowerCase() !== found.conversation_id)
-    return []
+  if (request.conversation_id !== undefined && request.conversation_id !== found.conversation_id) return []
   if (conditions.sql.length === 0) return [found]
   const passes = await call.reader.read(
     'event_filtered',

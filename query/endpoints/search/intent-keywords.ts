@@ -2,6 +2,7 @@
 import { IntentKeywordsResponse, KEYWORD_SAMPLES, KEYWORDS_SHOWN } from '#proto/dashboard/keywords.ts'
 import { QueryFilters } from '#proto/dashboard/shared.ts'
 import { Present } from '#proto/rows.ts'
+import { placeOf } from '../../answers.ts'
 import type { Call } from '../../endpoint.ts'
 import { endpoint } from '../../endpoint.ts'
 import type { Conditions } from '../../filters.ts'
@@ -19,23 +20,25 @@ const TERM_CHARS = [3, 40] as const
 interface TermRecord {
   readonly term: string
   readonly n: number
-  readonly samples: readonly string[]
+  /** Ids: of the event, of its conversation, and what was sent as that of the session. */
+  readonly samples: readonly (readonly [string, string, string])[]
 }
 
 /** Turns of agents with an input, of which the preview is looked at: what a user wants stands at the beginning. */
 const inputs = (conditions: Conditions): string => `
     FROM events
     WHERE ${OURS} AND ${IN_WINDOW} AND kind = 'agent' AND bitAnd(present, ${Present.input}) > 0${andAll(conditions.sql)}
-    GROUP BY event_id, conversation_id, ts, input_preview
+    GROUP BY event_id, conversation_id, session_id, ts, input_preview
     HAVING sum(sign) > 0
     ${BY_ROWS}`
 
 const termsSql = (conditions: Conditions): string => `
   SELECT
     term, toUInt32(uniqExact(event_id)) AS n,
-    arrayMap(sample -> sample.2, groupArraySorted(${KEYWORD_SAMPLES})((-toUnixTimestamp64Nano(ts), toString(event_id)))) AS samples
+    arrayMap(sample -> (sample.2, sample.3, sample.4), groupArraySorted(${KEYWORD_SAMPLES})(
+      (-toUnixTimestamp64Nano(ts), toString(event_id), toString(conversation_id), session_id))) AS samples
   FROM (
-    SELECT event_id, conversation_id, ts,
+    SELECT event_id, conversation_id, session_id, ts,
       arrayJoin(arrayDistinct(extractAll(lowerUTF8(input_preview), '[\\\\p{L}][\\\\p{L}\\\\p{N}]+'))) AS term
     ${inputs(conditions)}
   ) AS terms
@@ -82,7 +85,11 @@ export const intentKeywords = endpoint({
       const share = n / total_analyzed
       const earlier = before.get(term)
       const change = earlier === undefined ? null : share / earlier - 1
-      return { keyword: term, count: n, share, change, sample_event_ids: [...samples] }
+      const places = samples.map(([event_id, conversation_id, session_id]) =>
+        placeOf({ event_id, conversation_id, session_id }),
+      )
+      const sample_event_ids = places.map(({ event_id }) => event_id)
+      return { keyword: term, count: n, share, change, sample_event_ids, samples: places }
     })
     return { total_analyzed, keywords }
   },

@@ -1,7 +1,7 @@
 // POST /dashboard/api/tool-error-distribution: how often which tool fails, and with which words.
 import { QueryFilters } from '#proto/dashboard/shared.ts'
 import { TOOL_ERRORS, ToolErrorDistributionResponse } from '#proto/dashboard/tools.ts'
-import { isoTime } from '../../answers.ts'
+import { isoTime, placeOf } from '../../answers.ts'
 import { endpoint } from '../../endpoint.ts'
 import type { FailureGroup } from '../../reads/failures.ts'
 import { readFailuresByName } from '../../reads/failures.ts'
@@ -36,5 +36,10 @@ export const toolErrorDistribution = endpoint({
 /** A group as answers show it. */
 export function errorGroup(group: FailureGroup) {
   const { error_type, message, n, people, last_at, sample } = group
-  return { error_type, message, count: n, people, last_seen_at: isoTime(last_at), sample_event_id: sample }
+  const [event_id, conversation_id, sent] = sample
+  const { session_id } = placeOf({ event_id, conversation_id, session_id: sent })
+  return {
+    ...{ error_type, message, count: n, people, last_seen_at: isoTime(last_at) },
+    ...{ sample_event_id: event_id, sample_conversation_id: conversation_id, sample_session_id: session_id },
+  }
 }

@@ -2,7 +2,7 @@
 import t from 'tap'
 import { latencyBucket, latencyOfBucket } from '#proto/rows.ts'
 import { id, insertEvents, storedEvent } from '../../fixture.ts'
-import { CHAT, LONG_INPUT, startDataNode } from '../../fixture-data.ts'
+import { CHAT, LONG_INPUT, startDataNode, TRACE } from '../../fixture-data.ts'
 import { seriesOf } from '../../series.ts'
 import { windowOf } from '../../window.ts'
 
@@ -138,6 +138,8 @@ t.test('failures of tools by what they say, and marks of their calls', async t =
             people: 1,
             last_seen_at: '2026-06-15T11:58:00.500Z',
             sample_event_id: id(2),
+            sample_conversation_id: CHAT,
+            sample_session_id: CHAT,
           },
         ],
       },
@@ -154,6 +156,8 @@ t.test('failures of tools by what they say, and marks of their calls', async t =
             people: 1,
             last_seen_at: '2026-06-14T20:00:03.000Z',
             sample_event_id: id(34),
+            sample_conversation_id: TRACE,
+            sample_session_id: 'my-session',
           },
         ],
       },
@@ -247,6 +251,8 @@ t.test('what fails alike is one group, with the people who met it', async t => {
       people: 1,
       last_seen_at: '2026-06-15T07:00:02.000Z',
       sample_event_id: id(692),
+      sample_conversation_id: id(690),
+      sample_session_id: id(690),
       primitive_names: ['support'],
       conversations: 2,
       first_seen_at: '2026-06-15T07:00:01.000Z',
@@ -268,10 +274,10 @@ async function csv(path: string, body: object = {}, key = a.apiKey): Promise<str
 t.test('exports hold every row of their lists', async t => {
   const logs = await csv('raw-logs/export', { page: 9, page_size: 1, time_range: '1h' })
   t.strictSame(logs, [
-    'event_id,session_id,timestamp,user_id,primitive_type,primitive_name,success,latency,input,output,parent_id,metadata',
-    `${id(3)},${CHAT},2026-06-15T11:59:30.000Z,ada,,billing,true,,,,,{}`,
-    `${id(2)},${CHAT},2026-06-15T11:58:00.500Z,ada,tool,find_order,false,200.5,${LONG_INPUT.slice(0, 65_535)},,${id(1)},"{""event_type"":""tool_call""}"`,
-    `${id(1)},${CHAT},2026-06-15T11:58:00.000Z,ada,,support,true,800,Where is my Order?,On its way.,,"{""topic"":""delivery"",""event_type"":""turn""}"`,
+    'event_id,session_id,timestamp,user_id,primitive_type,primitive_name,success,latency,input,output,parent_id,metadata,conversation_id,kind,model,input_tokens,output_tokens,cost',
+    `${id(3)},${CHAT},2026-06-15T11:59:30.000Z,ada,,billing,true,,,,,{},${CHAT},agent,,,,`,
+    `${id(2)},${CHAT},2026-06-15T11:58:00.500Z,ada,tool,find_order,false,200.5,${LONG_INPUT.slice(0, 65_535)},,${id(1)},"{""event_type"":""tool_call""}",${CHAT},tool,,,,`,
+    `${id(1)},${CHAT},2026-06-15T11:58:00.000Z,ada,,support,true,800,Where is my Order?,On its way.,,"{""topic"":""delivery"",""event_type"":""turn""}",${CHAT},agent,,,,`,
   ])
   t.equal((await csv('raw-logs/export', { time_range: 'all' })).length, 17)
   const without = await csv('raw-logs/export', { event_id: id(1), exclude_io: true })
@@ -300,7 +306,7 @@ t.test('what a spreadsheet would evaluate is text', async t => {
   )
   const body = { conversation_id: id(670) }
   const answer = await node.ask('POST', '/dashboard/api/raw-logs/export', { body, headers: { 'x-api-key': b.apiKey } })
-  const cells = [...String(answer.body).matchAll(/calc,true,,(.*?),,,\{\}\r\n/gs)].map(match => match[1])
+  const cells = [...String(answer.body).matchAll(/calc,true,,(.*?),,,\{\},/gs)].map(match => match[1])
   t.strictSame(cells, ["'=1+1", "'+1", "'-1", "'@x", "'\t=1", 'a=1', '"say ""hi"",\nnow"'])
 })
 
