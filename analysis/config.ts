@@ -23,7 +23,7 @@ export const analysisSettings = {
   ),
   ledgerSeconds: integer(
     'PARLEY_LEDGER_SECONDS',
-    'seconds between two looks for finished ranges that the ledger does not hold yet',
+    'seconds between two looks for finished ranges that the ledger does not hold yet, and for events of theirs whose id was received before in another session',
     { default: 5, min: 1, max: 3_600 },
   ),
   retentionHours: integer(

@@ -15,6 +15,7 @@ import { readPartitions } from '#streams/settled.ts'
 import { analysisSettings } from './config.ts'
 import { continueErasures } from './erase/erasures.ts'
 import { sweep } from './erase/sweep.ts'
+import { createLateRepeats } from './late-repeats.ts'
 import { createLedger } from './ledger.ts'
 import { createBuilder } from './projections.ts'
 import { createExpiry } from './retention/expire.ts'
@@ -67,6 +68,14 @@ await runPart('analysis', async ({ env, log, metrics }) => {
     work: fold,
     log,
   })
+  const repeats = createRounds({
+    leases,
+    holder,
+    everyMs: settings.ledgerSeconds * 1000,
+    turn: 'late-repeats',
+    work: createLateRepeats({ nc, cursors, shards, partitions, metrics, log }),
+    log,
+  })
   const rounds = createRounds({
     leases,
     holder,
@@ -91,7 +100,7 @@ await runPart('analysis', async ({ env, log, metrics }) => {
     stop: async () => {
       watch.stop()
       view.close()
-      await Promise.all([rounds.stop(), folding.stop()])
+      await Promise.all([rounds.stop(), folding.stop(), repeats.stop()])
       await Promise.all([shards.close(), nc.close()])
     },
   }

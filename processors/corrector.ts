@@ -7,7 +7,7 @@ import type { Subscription } from '@nats-io/transport-node'
 import { type CorrectionRecord, correctionKeyOf, type RemapTask, type RepairTask } from '#proto/correction.ts'
 import { CURSORS_BUCKET } from '#proto/streams.ts'
 import { Outage } from '#runtime/outage.ts'
-import { correctPositions, type Guard } from '#store/verify/repair.ts'
+import { correctPositions, type Guard, slicesOf } from '#store/verify/repair.ts'
 import { type FoundCorrection, getCorrection, isOpen } from '#streams/corrections.ts'
 import type { PartitionContext } from './context.ts'
 import { Lost, Stopped } from './cursor.ts'
@@ -24,7 +24,7 @@ import { copy, leftOf, stagedPairs } from './staged.ts'
 /** A request is heard when it is made, unless the connection was away at that moment. */
 const LOOK_MS = 30_000
 const RETRY_MS = 1_000
-/** Positions and events of one turn of the owner's lock. */
+/** Positions of one turn of the owner's lock; of events as many as one slice has. */
 const REPAIR_SLICE = 500
 /** A walk that changes nothing proves that nothing is left; new rows may come in between, but not for ever. */
 const WALKS_MAX = 5
@@ -127,9 +127,10 @@ export class Corrector {
   // ---- positions that count wrong -----------------------------------------------------------------------------------------
 
   async #repair({ positions, events }: RepairTask): Promise<void> {
-    for (let first = 0; first < Math.max(positions.length, events.length); first += REPAIR_SLICE) {
-      const some = positions.slice(first, first + REPAIR_SLICE)
-      const others = events.slice(first, first + REPAIR_SLICE)
+    const slices = slicesOf(events)
+    for (let turn = 0; turn < Math.max(positions.length / REPAIR_SLICE, slices.length); turn++) {
+      const some = positions.slice(turn * REPAIR_SLICE, (turn + 1) * REPAIR_SLICE)
+      const others = slices[turn] ?? []
       let changed = 0
       // Until a look finds nothing: an answer is no proof.
       for (let more = 1; more > 0; changed += more) {

@@ -4,7 +4,10 @@
 /** Key of a partition's record in the cursors bucket. */
 export const correctionKeyOf = (partition: number): string => `correct.${partition}`
 
-/** Positions that count too often or too seldom, and events that stand at several positions. Which rows that takes, the owner finds. */
+/**
+ * Positions that count too often or too seldom, and events that stand at several positions, each once for every conversation that has it.
+ * Which rows that takes, the owner finds.
+ */
 export interface RepairTask {
   readonly kind: 'repair'
   /** partition-sequence-frame-index */

@@ -16,6 +16,7 @@ export const LONGEST: readonly string[] = [
   'query/endpoints/raw-logs/raw-logs.test.ts',
   'query/contract.test.ts',
   'test/calls.test.ts',
+  'test/one-id-two-sessions.test.ts',
   'processors/bulk.test.ts',
   'processors/absurd.test.ts',
   'deploy/local/launcher.test.ts',

@@ -7,7 +7,7 @@ import { GENTLE, isSettled, ofOrganization, ofScope, type VerifyScope } from './
 export interface PositionDifference {
   readonly check: 'position' | 'repeat' | 'capture'
   readonly organization: string
-  /** partition-sequence-frame-index, or conversation/event of a repeat. */
+  /** partition-sequence-frame-index, or conversation/event of a repeat: conversations with a comma between them where there are several. */
   readonly at: string
   readonly sum: number
   readonly detail: string
@@ -115,10 +115,11 @@ async function oddPositions(store: Store, where: string, parameters: Parameters)
 
 async function repeats(store: Store, where: string, parameters: Parameters): Promise<PositionDifference[]> {
   const found = await store.read<{ organization: string; at: string; sum: string; places: string }>(
-    `SELECT organization, concat(toString(conversation_id), '/', toString(event_id)) AS at, sum(s) AS sum, count() AS places
+    `SELECT organization, concat(arrayStringConcat(arraySort(groupUniqArray(toString(conversation_id))), ','), '/', toString(event_id)) AS at,
+       sum(s) AS sum, count() AS places
      FROM (SELECT ${PLACE}, conversation_id, event_id, sum(sign) AS s FROM events WHERE ${where}
        GROUP BY ${PLACE}, conversation_id, event_id HAVING s > 0)
-     GROUP BY organization, conversation_id, event_id
+     GROUP BY organization, event_id
      HAVING places > 1
      ORDER BY organization, at LIMIT ${NAMED_MAX}`,
     { parameters, settings: GENTLE },

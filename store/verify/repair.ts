@@ -81,7 +81,7 @@ export interface Guard {
   readonly queryId?: string
 }
 
-/** Positions and events that are not right, as differences name them. */
+/** Positions and events that are not right. An event stands there once for each conversation that has it. */
 export interface Wrong {
   readonly positions: readonly string[]
   readonly events: readonly { readonly organization: string; readonly conversation: string; readonly event: string }[]
@@ -92,8 +92,10 @@ export function wrongOf(differences: readonly PositionDifference[]): Wrong {
   return {
     positions: differences.flatMap(({ check, at }) => (check === 'position' ? [at] : [])),
     events: differences.flatMap(({ check, organization, at }) => {
-      const [conversation = '', event = ''] = at.split('/')
-      return check === 'repeat' ? [{ organization, conversation, event }] : []
+      const [conversations = '', event = ''] = at.split('/')
+      return check === 'repeat'
+        ? conversations.split(',').map(conversation => ({ organization, conversation, event }))
+        : []
     }),
   }
 }
@@ -108,13 +110,21 @@ export async function correctPositions(store: Store, { positions, events }: Wron
     const tuples = positions.slice(first, first + SLICE).map(tupleOf)
     corrected += await adjust(store, `(${AT}) IN (${tuples.join()})`, 'place', guard)
   }
-  for (let first = 0; first < events.length; first += SLICE) {
-    const tuples = events
-      .slice(first, first + SLICE)
-      .map(one => `(${[one.organization, one.conversation, one.event].map(uuidSql).join()})`)
+  for (const some of slicesOf(events)) {
+    const tuples = some.map(one => `(${[one.organization, one.conversation, one.event].map(uuidSql).join()})`)
     corrected += await adjust(store, `(organization, conversation_id, event_id) IN (${tuples.join()})`, 'event', guard)
   }
   return corrected
+}
+
+/** Events in slices, each with all of its conversations. */
+export function slicesOf(events: Wrong['events']): Wrong['events'][] {
+  const slices: Wrong['events'][number][][] = []
+  for (const group of Map.groupBy(events, ({ organization, event }) => `${organization} ${event}`).values()) {
+    if ((slices.at(-1)?.length ?? SLICE) >= SLICE) slices.push([])
+    slices.at(-1)?.push(...group)
+  }
+  return slices
 }
 
 const AT = 'origin_partition, origin_sequence, origin_frame, origin_index'
@@ -125,17 +135,23 @@ function uuidSql(id: string): string {
   return `toUUID('${id}')`
 }
 
+/**
+ * Which of the positions of an event stands, whoever looks and whenever: what was received first, in parts that know nothing of each other by
+ * their names. Within a partition that is the order of the stream.
+ */
+export const FIRST_OF_EVENT = `received_at, ${AT}`
+
 /** `of`: what may count once, a position or an event. */
 async function adjust(store: Store, where: string, of: 'place' | 'event', guard: Guard): Promise<number> {
-  const place = of === 'place' ? `(organization, ${AT})` : '(organization, conversation_id, event_id)'
-  const order = of === 'place' ? 'origin_generation DESC, version DESC' : `${AT}, version DESC`
+  const place = of === 'place' ? `(organization, ${AT})` : '(organization, event_id)'
+  const order = of === 'place' ? 'origin_generation DESC, version DESC' : `${FIRST_OF_EVENT}, version DESC`
   // Which writing stays is decided among all; rows of other partitions, and of ranges under way, are left to themselves.
   const writings = await store.read<Writing & { mine: number }>(
     `SELECT toString(${place}) AS place, toString((${WRITING})) AS writing, toString(s) AS s, mine,
         toString(row_number() OVER (PARTITION BY place ORDER BY ${order})) AS order
-     FROM (SELECT organization, conversation_id, event_id, ${WRITING}, sum(sign) AS s,
+     FROM (SELECT organization, conversation_id, event_id, received_at, ${WRITING}, sum(sign) AS s,
          origin_partition = ${guard.partition} AND ${guard.settled} AS mine
-       FROM events WHERE ${where} GROUP BY organization, conversation_id, event_id, ${WRITING})
+       FROM events WHERE ${where} GROUP BY organization, conversation_id, event_id, received_at, ${WRITING})
      ORDER BY place, toUInt64(order)`,
     { settings: { ...GENTLE, max_query_size: PINNED.max_query_size } },
   )

@@ -161,6 +161,21 @@ t.test('an event that stands at two positions counts at the first', async t => {
   t.equal(row?.n, '0')
 })
 
+t.test('an id in two conversations counts where it was received first', async t => {
+  await empty()
+  await insert(store, { sequence: 1 })
+  const other = '00000000-0000-4000-8000-0000000000cc'
+  await store.command(
+    `INSERT INTO events SELECT * REPLACE (0 AS origin_sequence, received_at + 1 AS received_at, toUUID('${other}') AS conversation_id)
+     FROM events WHERE origin_index < 3`,
+  )
+  const report = await verify(store, quick)
+  t.match(report.differences, [{ check: 'repeat', sum: 2, at: other }, { check: 'repeat' }, { check: 'repeat' }])
+  t.match(await verify(store, { ...quick, repair }), { found: 3, differences: [] })
+  const standing = await store.read(`SELECT sum(sign) AS n FROM events WHERE conversation_id = '${other}'`)
+  t.match(standing, [{ n: '0' }], 'though it stands at a later position')
+})
+
 t.test('rows that come and parts that merge meanwhile are no difference', async t => {
   await empty()
   await insert(store, { sequence: 1 })

@@ -55,11 +55,16 @@ export const receipt = endpoint({
     const receivedAtMs = frame?.receivedAtMs ?? (rows.receivedAtMs === 0 ? undefined : rows.receivedAtMs)
     const sinceMs = receivedAtMs === undefined ? 0 : receivedAtMs - SKEW_MS
     const isSettled = position.sequence <= (settled.get(position.partition) ?? 0)
-    const stands = rows.events + rows.texts + rows.sessions > 0
+    // A text stands beside its event: one that was taken back leaves its text, which nothing reads.
+    const stands = rows.events + rows.sessions > 0
     const answer = (known: Known): ReceiptResponse => ({
       receipt: call.params.receipt ?? '',
       ...{ received_at: receivedAtMs === undefined ? null : new Date(receivedAtMs).toISOString(), stored_at: null },
-      ...{ rows: { events: rows.events, texts: rows.texts, sessions: rows.sessions }, code: null, reason: null },
+      ...{
+        rows: { events: rows.events, texts: stands ? rows.texts : 0, sessions: rows.sessions },
+        code: null,
+        reason: null,
+      },
       ...known,
     })
     if (!stands) {
@@ -68,7 +73,7 @@ export const receipt = endpoint({
         const { code, reason, diedAt, receivedAtMs: ms } = letter
         return answer({ state: 'dead', received_at: new Date(ms).toISOString(), stored_at: diedAt, code, reason })
       }
-      if (frame === null) throw notFound()
+      if (frame === null && rows.texts === 0) throw notFound()
       if (!isSettled) return answer({ state: 'waiting' })
     }
     const record = sinceMs > 0 ? await call.journal.recordAt(position, organization, sinceMs) : null
