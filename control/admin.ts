@@ -15,7 +15,6 @@ import {
   organizationKey,
   ownersKey,
   plainEmail,
-  scopes,
   signingKeyKey,
   userKey,
 } from '#control/records.ts'
@@ -109,7 +108,7 @@ export async function createApiKey(
     organization: string
     name: string
     createdBy: string
-    scopes?: readonly Scope[]
+    scopes: readonly Scope[]
     expiresAt?: string | null
   },
 ): Promise<{ key: string; record: ApiKey }> {
@@ -120,7 +119,7 @@ export async function createApiKey(
     name: fields.name,
     created_at: new Date().toISOString(),
     created_by: fields.createdBy,
-    scopes: fields.scopes ?? scopes,
+    scopes: fields.scopes,
     expires_at: fields.expiresAt ?? null,
   }
   await control.create(apiKeyKey(hashApiKey(key)), JSON.stringify(record))

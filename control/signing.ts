@@ -8,8 +8,8 @@ import type { ControlView } from '#control/view.ts'
 const DAY_MS = 86_400_000
 /** Age at which a key signs no more. */
 const SIGNS_MS = 30 * DAY_MS
-/** Longest life of a token: the launcher signs one for 30 days. */
-const TOKEN_MAX_MS = 31 * DAY_MS
+/** Life of a token. */
+export const TOKEN_S = 12 * 3600
 /** Other processes learn of a key within a second: until then an older one signs, if there is one. */
 const SETTLE_MS = 5_000
 
@@ -26,7 +26,7 @@ export function signingKeyNow(keys: readonly SigningKey[], nowMs: number): Signi
 export async function rotateSigningKeys(records: KV, view: ControlView, nowMs: number): Promise<SigningKey> {
   const keys = view.signingKeys()
   for (const key of keys) {
-    if (ageOf(key, nowMs) > SIGNS_MS + TOKEN_MAX_MS) await records.delete(signingKeyKey(key.kid))
+    if (ageOf(key, nowMs) > SIGNS_MS + TOKEN_S * 1000) await records.delete(signingKeyKey(key.kid))
   }
   return signingKeyNow(keys, nowMs) ?? (await createSigningKey(records, nowMs))
 }

@@ -149,7 +149,8 @@ t.test('without a choice the only membership counts; several must be told apart'
 t.test('an inactive organization is 401, a removed one 404; a removed key stops working', async t => {
   const organization = await createOrganization(control, { name: 'closing' })
   const owner = await createOwner(control, organization.id, { email: 'c@example.org', name: 'C' })
-  const { key } = await createApiKey(control, { organization: organization.id, name: 'k', createdBy: owner.id })
+  const made = { organization: organization.id, name: 'k', createdBy: owner.id, scopes: ['read'] as const }
+  const { key } = await createApiKey(control, made)
   const token = await signToken(await createSigningKey(control), { user: owner, organization: organization.id }, 3600)
   const status = async (headers: Record<string, string>) => (await ask(headers)).status
   await eventually('the credentials', async () => (await status(bearer(token))) === 200)

@@ -19,7 +19,7 @@ const query = await startPart(t, 'query/main.ts', {
   PARLEY_QUERY_CHECK_RESPONSES: 'on',
 })
 const keyOf = async (id: string): Promise<string> =>
-  (await createApiKey(buckets.control, { organization: id, name: 'test', createdBy: 'test' })).key
+  (await createApiKey(buckets.control, { organization: id, name: 'test', createdBy: 'test', scopes: ['read'] })).key
 const key = await keyOf(organization)
 
 interface Rejected {

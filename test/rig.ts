@@ -7,6 +7,7 @@ import { ClickHouseError } from '@clickhouse/client'
 import type { NatsConnection } from '@nats-io/transport-node'
 import { createApiKey, createOrganization, createOwner, createSigningKey, signToken } from '#control/admin.ts'
 import type { User } from '#control/records.ts'
+import { scopes } from '#control/records.ts'
 import type { Exit } from '#local/child.ts'
 import { startClickHouse as startClickHouseEngine, WALL_NAMES } from '#local/clickhouse.ts'
 import type { Engine } from '#local/nats.ts'
@@ -396,7 +397,8 @@ export async function createTenant(
     email: `owner@${organization.display_id}.example.org`,
     name: 'Owner',
   })
-  const { key } = await createApiKey(control, { organization: organization.id, name: 'test', createdBy: owner.id })
+  const made = { organization: organization.id, name: 'test', createdBy: owner.id, scopes }
+  const { key } = await createApiKey(control, made)
   const signing = await createSigningKey(control)
   const bearer = await signToken(signing, { user: owner, organization: organization.id }, DAY_S)
   return { organization: organization.id, owner, apiKey: key, bearer }

@@ -85,6 +85,7 @@ export async function startParts(t: Teardown, kept: KeptStore): Promise<Parts> {
     organization: ORGANIZATION,
     name: 'bench',
     createdBy: owner.id,
+    scopes: ['read'],
   })
   const env = {
     ...{ NATS_URL: nats.url, CLICKHOUSE_URL: kept.url, PARLEY_DATABASE: DATABASE, PARLEY_LOG_LEVEL: 'error' },

@@ -5,8 +5,8 @@ import { createApiKey, createOrganization, createOwner, signToken } from '#contr
 import { createRecord, readRecord } from '#control/lists.ts'
 import { hasPassword, setPassword } from '#control/passwords.ts'
 import type { User } from '#control/records.ts'
-import { emailKey, hashApiKey, passwordKey } from '#control/records.ts'
-import { rotateSigningKeys } from '#control/signing.ts'
+import { emailKey, hashApiKey, passwordKey, scopes } from '#control/records.ts'
+import { rotateSigningKeys, TOKEN_S } from '#control/signing.ts'
 import type { ControlView } from '#control/view.ts'
 import { openControlView } from '#control/view.ts'
 import type { Log } from '#runtime/log.ts'
@@ -14,13 +14,12 @@ import type { Buckets } from '#streams/apply.ts'
 import type { DataDir, Secrets } from './data-dir.ts'
 
 const NAME = 'local'
-/** A bearer token is signed anew at every start. */
-const TOKEN_LIFETIME_S = 30 * 86_400
 
 /** What `npm start` shows of the organization. */
 export interface Tenant {
   readonly organization: string
   readonly apiKey: string
+  /** Signed anew at every start. When it has ended, one signs in with the password; the API key stays. */
   readonly bearer: string
   readonly email: string
   /** Undefined when the owner has changed the one that was made here. */
@@ -45,13 +44,13 @@ export async function bootstrap(control: Buckets['control'], dataDir: DataDir, l
     await createRecord(control, emailKey(owner.email), { user: owner.id })
     let apiKey = secrets.apiKey
     if (apiKey === undefined || view.apiKey(hashApiKey(apiKey))?.organization !== organization) {
-      apiKey = (await createApiKey(control, { organization, name: NAME, createdBy: owner.id })).key
+      apiKey = (await createApiKey(control, { organization, name: NAME, createdBy: owner.id, scopes })).key
       secrets = { ...secrets, apiKey }
       await dataDir.saveSecrets(secrets)
     }
     const password = await passwordOf(control, owner, secrets, dataDir)
     const signing = await rotateSigningKeys(control, view, Date.now())
-    const bearer = await signToken(signing, { user: owner, organization }, TOKEN_LIFETIME_S)
+    const bearer = await signToken(signing, { user: owner, organization }, TOKEN_S)
     return { organization, apiKey, bearer, email: owner.email, password }
   } finally {
     view.close()

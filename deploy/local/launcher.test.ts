@@ -5,6 +5,7 @@ import { readFile, stat, writeFile } from 'node:fs/promises'
 import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
+import { decodeJwt } from 'jose'
 import t from 'tap'
 import { createStore } from '#store/client.ts'
 import { eventually, tempDir } from '#test/rig.ts'
@@ -128,6 +129,8 @@ t.test('an instance runs, stops without rest and goes on', { timeout: 1_200_000 
     t.equal(first.base_url, `http://127.0.0.1:${env.PARLEY_PORT}`)
     t.equal(first.otel_url, `http://127.0.0.1:${env.PARLEY_OTLP_PORT}`)
     t.match(first.api_key, /^parley_[0-9a-f]{64}$/)
+    const token = decodeJwt(first.bearer)
+    t.equal(Number(token.exp) - Number(token.iat), 12 * 3600, 'as long as docs/access.md says')
     t.equal(first.pids.launcher, launched.child.pid)
     t.equal(first.pids.receivers.length, 2)
     for (const url of [`${first.base_url}/healthz`, `${first.base_url}/dashboard/api/organization/summary`]) {

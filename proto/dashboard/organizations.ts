@@ -94,8 +94,8 @@ export const ApiKeyList = Type.Object({ api_keys: Type.Array(ApiKey) })
 
 export const ApiKeyCreate = Type.Object({
   name: Name,
-  /** Without any, a key opens every endpoint that takes keys, and no ingestion. */
-  scopes: Type.Array(ScopeName, { minItems: 1, maxItems: 3, default: ['read', 'admin'] }),
+  /** Without any, a key reads. */
+  scopes: Type.Array(ScopeName, { minItems: 1, maxItems: 3, default: ['read'] }),
   expires_in_days: Type.Optional(Type.Integer({ minimum: 1, maximum: 3650 })),
 })
 

@@ -8,7 +8,7 @@ import { claimInvitations, settled } from '#control/members.ts'
 import { setPassword } from '#control/passwords.ts'
 import type { SignInMethod, SignInSession, User } from '#control/records.ts'
 import { createSession, endSession, findSession, SESSION_MS } from '#control/sessions.ts'
-import { rotateSigningKeys } from '#control/signing.ts'
+import { rotateSigningKeys, TOKEN_S } from '#control/signing.ts'
 import { ParleyError } from '#proto/errors.ts'
 import type { Log } from '#runtime/log.ts'
 import type { Metrics } from '#runtime/metrics.ts'
@@ -53,8 +53,6 @@ export interface SignedIn {
 }
 
 export type SignIn = ReturnType<typeof createSignIn>
-
-const TOKEN_S = 12 * 3600
 
 /** Builds it. */
 export function createSignIn(options: SignInOptions) {

@@ -151,12 +151,14 @@ t.test('an API key is shown once, lives as long as it should, and is listed with
       api_key: /^parley_[0-9a-f]{64}$/,
       name: 'deploy',
       created_by: ada.id,
-      scopes: ['read', 'admin'],
+      scopes: ['read'],
       expires_at: null,
     },
   })
   const reader = await make({ name: 'r', scopes: ['read', 'read'], expires_in_days: 2 })
   t.match(reader.body, { scopes: ['read'], expires_at: /^20/ })
+  const changed = await ask('PUT', `${API}/prices`, { key: plain.body.api_key, body: { prices: [] } })
+  t.match(changed, { status: 403, body: { code: 'AUTH_ROLE' } }, 'one that is made without scopes changes nothing')
   for (const wrong of [
     {},
     { name: 'x', scopes: [] },

@@ -297,7 +297,7 @@ t.test('an export that was ordered is downloaded once, by its address alone', as
 
 t.test('an address dies with the key that ordered it', async t => {
   const made = await createApiKey(node.buckets.control, {
-    ...{ organization: node.a.organization, name: 'passing', createdBy: 'test' },
+    ...{ organization: node.a.organization, name: 'passing', createdBy: 'test', scopes: ['read'] },
   })
   const order = () => post('exports', { kind: 'raw-logs', filters: { time_range: '1h' } }, made.key)
   const ordered = await eventually('the key', async () => {
