@@ -2,6 +2,7 @@
 // about its conversation; names of parameters are fixed, so that conditions of one query never collide.
 import type { BaseFilters, MetadataFilter } from '#proto/dashboard/shared.ts'
 import type { Parameters } from './reader.ts'
+import { saysOneOfSql } from './reads/metadata-values.ts'
 import { latest, latestEntryIn, OURS, standing } from './reads/sql.ts'
 
 /** Conditions that are joined by AND, and what their placeholders hold. */
@@ -106,9 +107,9 @@ export type Captured = readonly (readonly string[] | null)[]
 
 const inSessions = (i: number): string => `conversation_id IN (${sessionsWith(i)})`
 
-/** The metadata of an event hold one of the values under the key; a missing key is no empty value. */
+/** The metadata of an event say one of the values under the key; a missing key is no empty value. */
 export function saysOneOf({ values }: KeyFilter, i: number): string {
-  const isOne = `metadata[{key_${i}:String}] IN {values_${i}:Array(String)}`
+  const isOne = saysOneOfSql(`metadata[{key_${i}:String}]`, `{values_${i}:Array(String)}`)
   // An empty value alone is like a missing key, and to look for the key takes as long as to read its value.
   return values.includes('') ? `mapContains(metadata, {key_${i}:String}) AND ${isOne}` : isOne
 }

@@ -38,7 +38,9 @@ export function createDice(seed: number): Dice {
 }
 
 export const NAMES = ['ask', 'find', 'plan']
-export const PLANS = ['free', 'pro', 'team']
+const PLANS = ['free', 'pro', 'team']
+/** What is said of plans: a list says each of its members. */
+const SAID_PLANS = [...PLANS, '["pro","team"]', '["team",7]', '[]', '["free"']
 export const USERS = ['', 'ada', 'bob', 'cyd']
 const WORDS = ['refund', 'invoice', 'refund', 'delivery', 'password', 'the', 'of', 'Grün']
 /** Odd ones: half an hour and three quarters beside UTC's, behind it, and beyond a day ahead of it. */
@@ -103,7 +105,7 @@ function drawData({ organization, count, dice }: Share): Drawn {
   const conversations = Array.from({ length: 40 }, (_, i) => id(1000 + i))
   const captured = new Map<string, { user: string; plan: string }>()
   for (const conversation_id of conversations) {
-    if (random() >= 0.5) captured.set(conversation_id, { user: pick(USERS), plan: pick(PLANS) })
+    if (random() >= 0.5) captured.set(conversation_id, { user: pick(USERS), plan: pick(SAID_PLANS) })
   }
   // Captures come late, long after events, and some say what an earlier one said otherwise.
   const captures = [...captured].flatMap(([conversation_id, { user, plan }]) => {
@@ -116,7 +118,7 @@ function drawData({ organization, count, dice }: Share): Drawn {
         at: new Date(NOW_MS - beforeMs).toISOString(),
       })
     // A capture without a user says nothing about it: then the earlier one would still count.
-    const stale = user !== '' && random() < 0.5 ? [capture(pick(USERS), pick(PLANS), 86_400_000)] : []
+    const stale = user !== '' && random() < 0.5 ? [capture(pick(USERS), pick(SAID_PLANS), 86_400_000)] : []
     return [capture(user, plan, 1000), ...stale]
   })
   const events = Array.from({ length: count }, (_, i) => {
@@ -137,7 +139,7 @@ function drawData({ organization, count, dice }: Share): Drawn {
       duration_ns: random() < 0.2 ? -1 : below(3_000_000) * 1000,
       input_tokens: below(1000),
       metadata: {
-        ...(random() < 0.3 ? { plan: pick(PLANS) } : {}),
+        ...(random() < 0.3 ? { plan: pick(SAID_PLANS) } : {}),
         event_type: pick(['turn', 'call']),
         ...(i % 5 === 0 ? { weight: WEIGHTS[(i / 5) % WEIGHTS.length] as string } : {}),
       },
@@ -189,7 +191,7 @@ export function randomFilters(dice: Dice): Filters {
     success: maybe(random() < 0.5),
     metadata_filters: maybe([
       pick([
-        { key: 'plan', value: pick(PLANS) },
+        { key: 'plan', value: random() < 0.8 ? pick(PLANS) : pick([...SAID_PLANS, '7', '[', '']) },
         { key: 'event_type', value: 'call' },
       ]),
     ]),
@@ -215,10 +217,17 @@ export function inWindow(event: StoredEvent, filters: Filters): boolean {
 export const isTurnOf = ({ event }: StoredEvent, agent: string): boolean =>
   event.kind === 'agent' && event.name === agent
 
-export const hasOwn = ({ event }: StoredEvent, key: string, value: string): boolean => event.metadata[key] === value
+/** Whether a text is a value, or a list that has it as a member. */
+function says(text: string | undefined, value: string): boolean {
+  if (text === undefined || text === value) return text !== undefined
+  const members: unknown = /^\[.*\]$/.test(text) ? JSON.parse(text) : []
+  return (members as unknown[]).map(String).includes(value)
+}
+
+export const hasOwn = ({ event }: StoredEvent, key: string, value: string): boolean => says(event.metadata[key], value)
 
 export const hasCaptured = (data: RandomData, conversation: string, key: string, value: string): boolean =>
-  key === 'plan' && data.captured.get(conversation)?.plan === value
+  key === 'plan' && says(data.captured.get(conversation)?.plan, value)
 
 /** Events that metadata filters let through. */
 export const passesMetadata = (data: RandomData, stored: StoredEvent, filters: Filters): boolean =>

@@ -346,7 +346,12 @@ async function compareKeys(t: Test): Promise<void> {
   const { body } = await node.ask('GET', '/dashboard/api/organization/event-keys', { headers })
   const expected = ['event_type', 'plan', 'weight'].map(key => {
     const values = data.standing.flatMap(({ event }) => event.metadata[key] ?? [])
-    return { key, type: key === 'weight' ? 'mixed' : 'text', count: values.length, distinct_values: distinct(values) }
+    return {
+      key,
+      type: key === 'event_type' ? 'text' : 'mixed',
+      count: values.length,
+      distinct_values: distinct(values),
+    }
   })
   t.strictSame(
     body.available,

@@ -1,6 +1,7 @@
 // What the store is asked for captures that arrived on days: whom they name, and what they say of keys. Of what came to an open day since an
 // instant all of that is one statement.
-import { columnOf, GROUP_KEY, type Grouping, groupValues } from '../reads/groups.ts'
+import { columnOf, GROUP_KEY, type Grouping } from '../reads/groups.ts'
+import { groupValues } from '../reads/metadata-values.ts'
 import { CAPTURE_ORDER, OURS, standing } from '../reads/sql.ts'
 import { base64, CAPTURE_VERSION, type DaySql, daySql, named, PAIRS, versionOfDays } from './sql.ts'
 

@@ -208,12 +208,12 @@ export function capturedOneOf(memory: OrganizationDays, { key, values }: KeyFilt
 }
 
 function saysOneOf(memory: OrganizationDays, kind: ValuesKind, values: readonly string[]): Meets {
-  const { numbers, valueOf } = memory.valuesOf(kind)
+  const { numbers, valueOf, groupsOf } = memory.valuesOf(kind)
   // By number of what was said, so that its JSON is read once; 0 says nothing.
   const known = new Map<number, boolean>([[0, false]])
   return conversation => {
     const number = numbers[conversation] ?? 0
-    const found = known.get(number) ?? values.includes(valueOf(number))
+    const found = known.get(number) ?? [valueOf(number), ...groupsOf(number)].some(value => values.includes(value))
     known.set(number, found)
     return found
   }

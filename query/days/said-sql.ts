@@ -1,6 +1,7 @@
 // What the store is asked for keys of events under which metadata filters choose: days that are kept in memory, the edges of windows, and
 // when tools were called last.
 import { type KeyFilter, saysOneOf } from '../filters.ts'
+import { keptValueSql } from '../reads/metadata-values.ts'
 import { BY_ROWS, IN_WINDOW, OURS, RAGGED_DAYS, SPLIT_RAGGED_DAYS } from '../reads/sql.ts'
 import { OF_TOOLS } from '../reads/tools.ts'
 import { base64, type DaySql, dayOrBefore, daySql, VERSION } from './sql.ts'
@@ -47,10 +48,10 @@ const saidOf = (rows: string, key: string, said: string): string => `
     GROUP BY key
   )`
 
-/** A value with `=` before it, or nothing where the key is missing. */
+/** What is kept of a value; nothing where the key is missing. */
 function valueOf(place: number): string {
   const key = `{${SAID_KEYS}:Array(String)}[${place}]`
-  return `if(mapContains(metadata, ${key}), concat('=', metadata[${key}]), '')`
+  return `if(mapContains(metadata, ${key}), ${keptValueSql(`metadata[${key}]`)}, '')`
 }
 
 /** What an event says of so many keys: of one its value, of several theirs as a list in JSON. */

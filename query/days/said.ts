@@ -1,6 +1,7 @@
 // What events of days say of keys -> flat arrays: groups of a conversation's events that say the same, and what these events came to; calls
 // of tools besides with their tool and how long each took.
 
+import { keptSaysOneOf } from '../reads/metadata-values.ts'
 import { addSaid } from './add.ts'
 import { saidArrived } from './arrived.ts'
 import { createEdgeDays, type EdgeDays } from './edges.ts'
@@ -88,9 +89,6 @@ export interface EventColumn {
   bytes(): number
 }
 
-/** A value as the store tells it from a key that is missing. */
-const SAYS = '='
-
 /** Keys of which nothing was read yet. */
 export function createEventColumn(
   ids: Ids,
@@ -115,8 +113,8 @@ export function createEventColumn(
     days: kept,
     edges: { days: edges, sql: dayRowsSql(saidSql(keys.length)) },
     meets: (place, values) => {
-      const wanted = new Set(values.map(value => SAYS + value))
-      return remembered(texts.size(), number => wanted.has(valueAt(number, place)))
+      const wanted = new Set(values)
+      return remembered(texts.size(), number => keptSaysOneOf(valueAt(number, place), wanted))
     },
     bytes() {
       let sum = texts.bytes() + edges.bytes()

@@ -8,6 +8,7 @@ import type { Parameters, Reader } from '../reader.ts'
 import type { Window } from '../window.ts'
 import type { ChosenConversation, Eligible } from './conversation-page.ts'
 import { correctedConversations, eligibleSql, reachOf } from './conversation-page.ts'
+import { groupValues } from './metadata-values.ts'
 import { answeredBy, latest, latestEntry, OURS, standing } from './sql.ts'
 import type { SummaryKeys } from './summary-costs.ts'
 
@@ -52,11 +53,6 @@ const KEY = `{${GROUP_KEY}:String}`
 /** Column of captures that a key is looked up in. */
 export const columnOf = (source: Grouping['source']): 'user_data' | 'metadata' =>
   source === 'user_metadata' ? 'user_data' : 'metadata'
-
-/** Groups of a conversation by what its key says. */
-export const groupValues = (raw: string): string => `if(startsWith(${raw}, '[') AND JSONType(${raw}) = 'Array',
-            arrayDistinct(arrayMap(x -> if(JSONType(x) = 'String', JSONExtractString(x), x), JSONExtractArrayRaw(${raw}))),
-            [${raw}])`
 
 /** (conversation_id, value, several, captured_user), a row for every group that a conversation is in. */
 export function groupValuesSql(source: Grouping['source']): string {

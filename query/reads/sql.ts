@@ -1,4 +1,5 @@
 // Pieces of SQL that several reads share. Every one keeps the rule that the organization is bound first.
+import { saysOneOfSql } from './metadata-values.ts'
 
 /**
  * Condition of every read, in PREWHERE where the read is FINAL: conditions on the sorting key may be applied before rows of one key
@@ -83,10 +84,10 @@ export const TEXT_ORDER = '(origin_sequence, origin_frame, origin_index, origin_
 /** The latest value that is not empty. */
 export const latest = (column: string): string => `argMaxIf(${column}, ${CAPTURE_ORDER}, ${column} != '')`
 
-/** True when the latest capture that has the key of a map holds one of the values. */
+/** True when the latest capture that has the key of a map says one of the values. */
 export const latestEntryIn = (column: string, key: string, values: string): string =>
   `(countIf(mapContains(${column}, ${key})) > 0
-          AND ${latestEntry(column, key)} IN ${values})`
+          AND ${saysOneOfSql(latestEntry(column, key), values)})`
 
 /** The latest value of a map's key; '' when no capture has it. */
 export const latestEntry = (column: string, key: string): string =>

@@ -38,6 +38,8 @@ export async function readKeptPage(call: Call, request: QueryFilters): Promise<F
   if (chosen === null) return null
   const { failures, areSure } = chosen
   const { records, all } = await (early?.guess === chosen ? early.records : read(chosen))
+  // What members arrays have is the store's to say.
+  if (!areSure && records.some(({ metadata }) => filters.some(({ key }) => metadata[key]?.startsWith('[')))) return null
   // What surely passes was chosen already.
   const passing = areSure ? [] : records.filter(passes(failures, filters)).slice(slice.offset)
   const shown = areSure ? records : passing.slice(0, request.page_size)
@@ -70,7 +72,7 @@ function passes(failures: readonly FailedEvent[], filters: readonly KeyFilter[])
     true
 }
 
-/** What `saysOneOf` asks the store. */
+/** What `saysOneOf` asks the store of what is no array. */
 const saysOne = (metadata: EventRecord['metadata'], { key, values }: KeyFilter): boolean =>
   Object.hasOwn(metadata, key) && values.includes(metadata[key] as string)
 

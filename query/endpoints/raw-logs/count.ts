@@ -7,6 +7,7 @@ import { endpoint } from '../../endpoint.ts'
 import type { Conditions } from '../../filters.ts'
 import { agentCondition, allOf, andAll, byKey, listOf, NOTHING, sessionsWith } from '../../filters.ts'
 import { answeredByDay, EVENTS } from '../../reads/daily.ts'
+import { saysOneOfSql } from '../../reads/metadata-values.ts'
 import { OURS, RAGGED_DAYS, WHOLE_DAYS } from '../../reads/sql.ts'
 import { windowOf } from '../../window.ts'
 import { type LogFilters, successCondition } from './filters.ts'
@@ -63,7 +64,7 @@ async function aggregateConditions(call: Call, request: LogFilters & BaseFilters
   if (type !== undefined) {
     ofType = {
       // A missing key reads as '' here, so '' itself cannot be asked for.
-      sql: [`metadata['event_type'] IN {values_0:Array(String)}`],
+      sql: [saysOneOfSql("metadata['event_type']", '{values_0:Array(String)}')],
       parameters: { values_0: type.values },
     }
     if (type.values.includes('')) return null

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { insertSessions, storedSession } from '../../fixture.ts'
-import { CHAT, GREW, MCP, SHRUNK, startDataNode, TRACE } from '../../fixture-data.ts'
+import { id, insertEvents, insertSessions, storedEvent, storedSession } from '../../fixture.ts'
+import { CHAT, GREW, MCP, SHRUNK, STAND_IN, startDataNode, TRACE } from '../../fixture-data.ts'
 
 const node = await startDataNode(t)
 const { db, a, post } = node
@@ -44,6 +44,49 @@ const blue = {
   last_active: '2026-06-14T08:00:00.000Z',
   cost_metadata: [],
 }
+
+t.test('a filter finds the conversations of a group, in every endpoint that takes filters', async t => {
+  const f = async (value: string, conversations: readonly string[]): Promise<void> => {
+    const filtered = { time_range: 'all', metadata_filters: [{ key: 'team', value }] }
+    const stories = (await post('user-stories', filtered)).body.conversations
+    const ids = (rows: { conversation_id: string }[]): string[] =>
+      [...new Set(rows.map(row => row.conversation_id))].sort()
+    t.strictSame(ids(stories), [...conversations].sort(), value)
+    t.strictSame(ids((await post('raw-logs', filtered)).body.events), [...conversations].sort())
+    t.equal((await post('dashboard', filtered)).body.total_conversations, conversations.length)
+    const chart = { metric: 'conversations', filters: filtered }
+    t.equal((await post('charts/query', chart)).body.series[0].total ?? 0, conversations.length)
+    const failed = (await post('errors', filtered)).body.errors
+    t.ok(ids(failed).every(id => conversations.includes(id)))
+    t.equal((await post('errors/groups', filtered)).body.total_errors, failed.length)
+  }
+  await f('blue', [GREW, SHRUNK])
+  await f('red', [TRACE, GREW, MCP])
+  await f('["red", "blue", "red"]', [GREW])
+  await f('[]', [CHAT])
+  await f('["blue"]', [])
+  // The same of what events say themselves.
+  const at = { organization: node.b.organization, conversation_id: STAND_IN, at: '2026-06-15T06:00:00.000Z' }
+  await insertEvents(db.store, [
+    storedEvent({ ...at, event_id: id(901), failed: 1, metadata: { tags: '["ö","7",8]', event_type: '["a","b"]' } }),
+    storedEvent({ ...at, event_id: id(902), failed: 1, metadata: { tags: 'ö', event_type: 'b' } }),
+  ])
+  const g = async (key: string, value: string, events: number): Promise<void> => {
+    const filtered = { time_range: '1d', metadata_filters: [{ key, value }] }
+    const ask = async (path: string) => (await post(path, filtered, node.b.apiKey)).body
+    t.equal((await ask('raw-logs')).events.length, events, `${key} ${value}`)
+    if (key === 'event_type') t.equal((await ask('raw-logs/count')).total_count, events)
+    t.equal((await ask('errors')).errors.length, events)
+    t.equal((await ask('dashboard')).total_calls, events)
+    t.equal((await ask('user-stories')).conversations.length, Math.min(events, 1))
+  }
+  await g('tags', 'ö', 2)
+  await g('tags', '8', 1)
+  await g('tags', '["ö","7",8]', 1)
+  await g('tags', '9', 0)
+  await g('event_type', 'b', 2)
+  await g('event_type', 'a', 1)
+})
 
 t.test('groups are the values captured last; an array puts a conversation into several', async t => {
   const { body } = await post('user-stories', BY_TEAM)
