@@ -21,6 +21,10 @@ export const Present = {
   costComputed: 256,
   /** An amount was sent that is none, and nothing else gave it: the event can have no price. */
   pricingInvalid: 512,
+  /** The input of a turn is a body of no known shape, or a call of a tool, which nobody said: words of the calls below it stand in for it. */
+  inputUnsaid: 1024,
+  /** The same of its output. */
+  outputUnsaid: 2048,
 } as const
 
 /** Characters of a preview in `events`; the whole text stands in `texts`. */

@@ -140,7 +140,7 @@ export class KeptReadings {
 
   #keepText(key: number, at: number, said: Said | null): void {
     if (said === null) this.#ints[at] = NO_TEXT
-    else if (said instanceof Excerpt && said.structure === null && said.bytes === this.#bytes) {
+    else if (said instanceof Excerpt && said.structure === null && said.words && said.bytes === this.#bytes) {
       this.#ints[at] = said.start
       this.#ints[at + 1] = said.end
       this.#ints[at + 2] = said.ascii ? 1 : 0

@@ -4,6 +4,7 @@
 import { METADATA_BOUNDS, OWN_PREFIX } from '../parsers/metadata.ts'
 import { billingKeys, isAmountKey } from '../parsers/otlp/billing.ts'
 import type { Source } from '../parsers/otlp/dialect.ts'
+import { dialects } from '../parsers/otlp/dialects.ts'
 import { eventNamesRead, eventRules, type KeyFacts, keyFacts } from '../parsers/otlp/keys.ts'
 import { allRules, type Rule } from '../parsers/otlp/rules.ts'
 import { failureKeys } from '../parsers/otlp/signs.ts'
@@ -57,6 +58,7 @@ const deciding: ReadonlySet<string> = new Set([
   ...billingKeys,
   // Read by name where names of resources and prompts are found, and where a body of metadata is taken apart.
   ...['mcp.resource.uri', 'gen_ai.prompt.name', 'metadata'],
+  ...dialects.flatMap(({ innerAgents }) => (innerAgents === undefined ? [] : [innerAgents.turn, innerAgents.own])),
 ])
 const added: ReadonlySet<string> = new Set(allRules.flatMap(({ source }) => addends(source)))
 

@@ -8,7 +8,7 @@ import type { BlockEncoder } from '../encoder.ts'
 import type { Home } from '../loose.ts'
 import type { FrameContext } from '../outcome.ts'
 import { METADATA_BOUNDS, OWN_PREFIX, readyEntry } from '../parsers/metadata.ts'
-import type { Said } from '../parsers/otlp/content.ts'
+import { type Said, unsaidBits } from '../parsers/otlp/content.ts'
 import { recordRemarks } from '../parsers/otlp/span-metadata.ts'
 import { MASK, maskText } from '../parsers/secrets.ts'
 import { cutBytes, cutUnits, wellFormed } from '../parsers/text.ts'
@@ -253,6 +253,7 @@ function writeContent(c: EventsColumns, reading: ByteReading, shared: Shared, te
       (usage.cacheReadTokens === null ? 0 : Present.cacheReadTokens) |
       (usage.cacheWriteTokens === null ? 0 : Present.cacheWriteTokens) |
       (usage.reasoningTokens === null ? 0 : Present.reasoningTokens) |
+      unsaidBits(reading.kind, input, output) |
       reading.costBits,
   )
   c.input_bytes.add(addPreview(c.input_preview, input, texts?.input))

@@ -67,6 +67,8 @@ export interface EventDraft {
   /** null = not sent. */
   readonly input: string | null
   readonly output: string | null
+  /** Bits of `present` for what of both nobody said. */
+  readonly unsaid?: number
   readonly checkpoints?: string
   /** Not finished: the row adds remarks about what it had to cut. */
   readonly metadata: MetadataBuilder
@@ -212,7 +214,7 @@ function short(text: string, field: string, metadata: MetadataBuilder): string {
 const counted = ['inputTokens', 'outputTokens', 'cacheReadTokens', 'cacheWriteTokens', 'reasoningTokens'] as const
 
 function presentOf(draft: EventDraft, usage: Usage): number {
-  let bits = 0
+  let bits = draft.unsaid ?? 0
   if (draft.input !== null) bits |= Present.input
   if (draft.output !== null) bits |= Present.output
   return bits | usageBits(usage)

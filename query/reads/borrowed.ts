@@ -5,7 +5,7 @@ import type { EventRecord } from './events.ts'
 import { EVENT_COLUMNS } from './events.ts'
 import { readLenders } from './lenders.ts'
 import { OURS, TEXT_ORDER } from './sql.ts'
-import type { Side } from './texts.ts'
+import { type Side, UNSAID } from './texts.ts'
 
 /** Turns that are looked at: the newest. */
 const TURNS_MAX = 1_000
@@ -20,7 +20,7 @@ export interface FoundText {
   readonly ts: string
 }
 
-const SILENT = `kind = 'agent' AND (input_bytes = 0 OR output_bytes = 0)`
+const SILENT = `kind = 'agent' AND (input_bytes = 0 OR output_bytes = 0 OR bitAnd(present, ${UNSAID.input | UNSAID.output}) > 0)`
 const IN_HOURS = `toStartOfHour(ts) IN {hours:Array(DateTime('UTC'))}`
 
 /**

@@ -3,6 +3,7 @@
 import { Present } from '#proto/rows.ts'
 import type { Reader } from '../reader.ts'
 import { answeredBy, OURS } from './sql.ts'
+import { type Side, UNSAID } from './texts.ts'
 
 /** Figures of a conversation over its whole life. */
 export interface ConversationFacts {
@@ -78,13 +79,14 @@ export const CONVERSATION_BOUNDS = `
   ${answeredBy('bounds')}`
 
 /** What a conversation is about stands in its turns: a tool begins after the turn that calls it, and would be its last word else. */
-const SPEAKS = "multiIf(kind = 'agent', 2, kind = 'llm', 1, 0)"
+const speaks = (unsaid: number): string =>
+  `multiIf(bitAnd(present, ${unsaid}) > 0, 0, kind = 'agent', 2, kind = 'llm', 1, 0)`
 
 /** The first or last of a text that some events have: of turns, else of model calls, else of whatever has one. */
-function captured(pick: 'argMinIf' | 'argMaxIf', column: string, bit: number): string {
-  const has = `bitAnd(present, ${bit}) > 0`
-  const rank = pick === 'argMaxIf' ? SPEAKS : `2 - ${SPEAKS}`
-  return `if(countIf(${has}) = 0, NULL, ${pick}(${column}, (${rank}, ts, toString(event_id)), ${has}))`
+function captured(pick: 'argMinIf' | 'argMaxIf', side: Side): string {
+  const has = `bitAnd(present, ${Present[side]}) > 0`
+  const rank = pick === 'argMaxIf' ? speaks(UNSAID[side]) : `2 - ${speaks(UNSAID[side])}`
+  return `if(countIf(${has}) = 0, NULL, ${pick}(${side}_preview, (${rank}, ts, toString(event_id)), ${has}))`
 }
 
 export const FACTS_SQL = `
@@ -100,8 +102,8 @@ export const FACTS_SQL = `
     toUInt32(countIf(failed = 1)) AS errors,
     if(countIf(duration_ns >= 0) = 0, NULL, avgIf(duration_ns, duration_ns >= 0)) AS average_ns,
     arraySort(groupUniqArrayIf(name, kind = 'agent')) AS agent_names,
-    ${captured('argMinIf', 'input_preview', Present.input)} AS first_input,
-    ${captured('argMaxIf', 'output_preview', Present.output)} AS last_output
+    ${captured('argMinIf', 'input')} AS first_input,
+    ${captured('argMaxIf', 'output')} AS last_output
   FROM events FINAL
   PREWHERE ${OF_CONVERSATIONS}
   GROUP BY conversation_id`

@@ -1,5 +1,6 @@
 // Turns that say nothing themselves show what the calls below them said: the same in lists, exports and conversations.
 import t from 'tap'
+import { Present } from '#proto/rows.ts'
 import { createTenant, eventually } from '#test/rig.ts'
 import { id, insertEvents, startNode, storedEvent } from '../fixture.ts'
 
@@ -115,3 +116,47 @@ t.test('a failed turn is not said to have failed by what a call answered', async
   t.match(errors, [{ event_id: id(3001), error_message: '', input: LONG, output: 'goodbye' }])
   t.equal(errors.length, 1)
 })
+
+t.test(
+  'what nobody said gives way to what the calls below say, and an agent lends where its calls are without text',
+  async t => {
+    const of = { organization, conversation_id: id(5000), trace_id: id(5500), source: 'otlp' as const }
+    const at = (second: number): string => `2026-06-16T11:00:0${second}.000000000Z`
+    const body = '{"args":["Hello?",{"plan":"pro"}],"kwargs":{}}'
+    await insertEvents(node.db.store, [
+      storedEvent({ ...of, event_id: id(5001), name: 'outer', at: at(0) }),
+      storedEvent({
+        ...{ ...of, event_id: id(5002), parent_id: id(5001), name: 'inner', at: at(1) },
+        ...{ input: body, output: 'spoken by the agent', present: Present.inputUnsaid },
+      }),
+      storedEvent({
+        ...{ ...of, event_id: id(5003), parent_id: id(5002), kind: 'llm', name: 'chat', at: at(2), output_tokens: 1 },
+        input: 'Hello?',
+      }),
+      storedEvent({
+        ...of,
+        event_id: id(5101),
+        trace_id: id(5600),
+        name: 'alone',
+        at: at(3),
+        input: body,
+        present: Present.inputUnsaid,
+      }),
+    ])
+    const shown = async (event: string): Promise<unknown[]> => {
+      const [{ input, output, preview }] = (await post('raw-logs', { event_id: event })).events
+      t.strictSame([preview.first_input, preview.last_output], [input, output], 'its preview is the same')
+      return [input, output]
+    }
+    t.strictSame(await shown(id(5002)), ['Hello?', 'spoken by the agent'])
+    t.strictSame(await shown(id(5001)), ['Hello?', 'spoken by the agent'], 'around an agent')
+    t.strictSame(await shown(id(5101)), [body, null], 'where nothing below says anything the body is shown')
+    const { messages } = await post('conversation-messages', { conversation_id: id(5000) })
+    t.equal(messages.find((message: { event_id: string }) => message.event_id === id(5002)).input, 'Hello?')
+    const found = (await post('raw-logs', { search_query: 'spoken by the agent' })).events
+    t.strictSame(found.map((event: { event_id: string }) => event.event_id).sort(), [id(5001), id(5002)])
+    const stories = await post('user-stories', { time_range: 'all' })
+    const story = stories.conversations.find((one: { conversation_id: string }) => one.conversation_id === id(5000))
+    t.equal(story.preview.first_input, 'Hello?')
+  },
+)

@@ -1,12 +1,12 @@
-// Agent turns that say nothing themselves -> the model calls below them that lend their texts: the first one's input, the last one's
-// output. Turns whose calls came in one batch with them were given texts when they were stored; this is for calls that came before.
+// Agent turns that say nothing themselves, or what nobody said, -> the model calls below them that lend their texts: the first one's input,
+// the last one's output; where the calls are without text, the agents below. Whatever batches they came in, and in whatever order.
 // Calls are looked for in the hours of their turn, which the turn itself tells: nothing has to be asked of the conversation first.
 import { NIL_UUID } from '#proto/ids.ts'
 import type { Reader } from '../reader.ts'
 import { placeSpans } from '../span-tree.ts'
 import { type ConversationBounds, OF_CONVERSATIONS } from './conversation-facts.ts'
 import type { EventRecord } from './events.ts'
-import type { Lenders, Side, TextSource } from './texts.ts'
+import { type Lenders, type Side, type TextSource, UNSAID } from './texts.ts'
 
 /** Most events of traces that are read at once; traces that have more are read in halves. */
 const TRACES_MAX_EVENTS = 20_000
@@ -22,9 +22,9 @@ const HOUR_MS = 3_600_000
 type TraceRow = TextSource &
   Pick<EventRecord, 'parent_id' | 'span_id' | 'kind' | 'name' | 'model' | 'failed' | 'output_tokens'>
 
-/** An event of a trace, and whether it is a model call that said something. */
+/** An event of a trace, and whether it is a model call that said something, or an agent. */
 interface TraceRecord extends TextSource, Pick<EventRecord, 'parent_id' | 'span_id' | 'kind'> {
-  readonly generates: boolean
+  readonly speaks: 'call' | 'agent' | null
 }
 
 /**
@@ -36,7 +36,8 @@ const SAYS_NOTHING = /embed|rerank/iu
 function traceRecord(event: TraceRow): TraceRecord {
   const { kind, model, name, output_bytes, output_tokens, failed } = event
   const says = output_bytes > 0 || output_tokens !== '0' || failed === 1
-  return { ...event, generates: kind === 'llm' && says && !SAYS_NOTHING.test(`${model} ${name}`) }
+  const generates = kind === 'llm' && says && !SAYS_NOTHING.test(`${model} ${name}`)
+  return { ...event, speaks: generates ? 'call' : kind === 'agent' ? 'agent' : null }
 }
 
 function isLater(a: TraceRecord, b: TraceRecord): number {
@@ -49,7 +50,8 @@ function isLater(a: TraceRecord, b: TraceRecord): number {
 const TRACES_SQL = `
   SELECT
     event_id, parent_id, conversation_id, trace_id, span_id, ts, kind, name, model, failed, output_tokens, present,
-    if(kind = 'llm', events.input_preview, '') AS input_preview, if(kind = 'llm', events.output_preview, '') AS output_preview,
+    if(kind IN ('llm', 'agent'), events.input_preview, '') AS input_preview,
+    if(kind IN ('llm', 'agent'), events.output_preview, '') AS output_preview,
     input_bytes, output_bytes
   FROM events FINAL
   PREWHERE ${OF_CONVERSATIONS}
@@ -124,33 +126,42 @@ function hoursOf(turn: EventRecord): number[] {
   return Array.from({ length: last - first + 1 }, (_, i) => ((first + i) * HOUR_MS) / 1000)
 }
 
+/** True for a side of a turn that has no words of its own. */
+const isSilent = (event: TextSource, side: Side): boolean =>
+  event[`${side}_bytes`] === 0 || (event.present & UNSAID[side]) > 0
+
 function isSilentTurn(event: EventRecord): boolean {
-  return event.kind === 'agent' && event.trace_id !== NIL_UUID && (event.input_bytes === 0 || event.output_bytes === 0)
+  return (
+    event.kind === 'agent' && event.trace_id !== NIL_UUID && (isSilent(event, 'input') || isSilent(event, 'output'))
+  )
 }
 
 function lendersOf(event: EventRecord, ends: Ends | undefined): Lenders {
   return {
-    input: event.input_bytes === 0 ? ends?.input : undefined,
-    output: event.output_bytes === 0 ? ends?.output : undefined,
+    input: isSilent(event, 'input') ? ends?.input : undefined,
+    output: isSilent(event, 'output') ? ends?.output : undefined,
   }
 }
 
-/** Of the calls below an event: the first with words in its input, the last with words in its output. */
+/** Of the calls below an event, else of the agents: the first with words in its input, the last with words in its output. */
 type Ends = { [S in Side]?: TraceRecord | undefined }
 
 /** The ends below each event of a conversation, given in order of time. */
 function endsOf(rows: readonly TraceRecord[]): [string, Ends][] {
   const at = new Map(rows.map((row, i) => [row, i]))
-  const rank = (row: TraceRecord | undefined, none: number): number =>
-    row === undefined ? none : (at.get(row) as number)
+  // Calls before agents; among them the first that asks, and the last that answers.
+  const rank = (row: TraceRecord | undefined, sign: 1 | -1): number =>
+    row === undefined
+      ? Number.POSITIVE_INFINITY
+      : (row.speaks === 'call' ? 0 : rows.length) + sign * (at.get(row) as number)
   const below = new Map<string, Ends>()
   // Children before their parents: what is found below goes up step by step.
   for (const { node, parent } of placeSpans(rows).toReversed()) {
     if (parent === null || node.kind === 'tool') continue
     const ends = below.get(parent.event_id) ?? {}
     for (const { input, output } of [spoken(node), below.get(node.event_id) ?? {}]) {
-      if (rank(input, Number.POSITIVE_INFINITY) < rank(ends.input, Number.POSITIVE_INFINITY)) ends.input = input
-      if (rank(output, -1) > rank(ends.output, -1)) ends.output = output
+      if (rank(input, 1) < rank(ends.input, 1)) ends.input = input
+      if (rank(output, -1) < rank(ends.output, -1)) ends.output = output
     }
     below.set(parent.event_id, ends)
   }
@@ -158,13 +169,13 @@ function endsOf(rows: readonly TraceRecord[]): [string, Ends][] {
 }
 
 function spoken(row: TraceRecord): Ends {
-  if (!row.generates) return {}
+  if (row.speaks === null) return {}
   return { ...(hasWords(row, 'input') ? { input: row } : {}), ...(hasWords(row, 'output') ? { output: row } : {}) }
 }
 
 /** How calls of tools, their results and printed objects begin; see processors/parsers/otlp/parts.ts and python.ts. */
-const UNSAID = /^(?:\[tool_(?:call|result) |[A-Z][A-Za-z]+\([a-z_]+=)/
+const NO_WORDS = /^(?:\[tool_(?:call|result) |[A-Z][A-Za-z]+\([a-z_]+=)/
 
 function hasWords(row: TraceRecord, side: Side): boolean {
-  return row[`${side}_bytes`] > 0 && !UNSAID.test(row[`${side}_preview`])
+  return !isSilent(row, side) && !NO_WORDS.test(row[`${side}_preview`])
 }

@@ -16,6 +16,9 @@ export interface Texts {
 /** One side of an event. */
 export type Side = 'input' | 'output'
 
+/** Bits of sides that are there, but nobody said. */
+export const UNSAID: Readonly<Record<Side, number>> = { input: Present.inputUnsaid, output: Present.outputUnsaid }
+
 /** What is needed of an event to read its texts. */
 export type TextSource = Pick<
   EventRecord,

@@ -8,6 +8,7 @@ import type { ConversationBounds, ConversationFacts } from './conversation-facts
 import { readConversationRows, type WholeRecord } from './conversation-rows.ts'
 import { costsOfEvents } from './costs.ts'
 import type { EventRecord } from './events.ts'
+import { type Side, UNSAID } from './texts.ts'
 
 /** Conversations that have more events together are not read whole: their newest, their figures and their costs need fewer columns. */
 export const WHOLE_MAX_EVENTS = 2_000
@@ -62,7 +63,8 @@ function factsOfEvents(conversation_id: string, events: readonly WholeRecord[]):
 }
 
 /** Where words of a conversation stand first of all: in its turns. */
-const speaks = ({ kind }: EventRecord): number => (kind === 'agent' ? 2 : kind === 'llm' ? 1 : 0)
+const speaks = ({ kind, present }: EventRecord, side: Side): number =>
+  (present & UNSAID[side]) > 0 ? 0 : kind === 'agent' ? 2 : kind === 'llm' ? 1 : 0
 
 /** Whether an event is later than another: at one instant their ids decide. */
 const isLater = (one: EventRecord, other: EventRecord): boolean =>
@@ -71,14 +73,18 @@ const isLater = (one: EventRecord, other: EventRecord): boolean =>
 function firstInput(events: readonly EventRecord[]): string | null {
   const having = events.filter(({ present }) => (present & Present.input) > 0)
   const isBefore = (one: EventRecord, other: EventRecord): boolean =>
-    speaks(one) === speaks(other) ? isLater(other, one) : speaks(one) > speaks(other)
+    speaks(one, 'input') === speaks(other, 'input')
+      ? isLater(other, one)
+      : speaks(one, 'input') > speaks(other, 'input')
   return bestOf(having, isBefore)?.input_preview ?? null
 }
 
 function lastOutput(events: readonly EventRecord[]): string | null {
   const having = events.filter(({ present }) => (present & Present.output) > 0)
   const isBefore = (one: EventRecord, other: EventRecord): boolean =>
-    speaks(one) === speaks(other) ? isLater(one, other) : speaks(one) > speaks(other)
+    speaks(one, 'output') === speaks(other, 'output')
+      ? isLater(one, other)
+      : speaks(one, 'output') > speaks(other, 'output')
   return bestOf(having, isBefore)?.output_preview ?? null
 }
 

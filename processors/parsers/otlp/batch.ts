@@ -1,12 +1,12 @@
 // The spans of one request -> their rows. Each span is read alone, then its neighbours decide what a span cannot know: which usage is
-// a sum of others, what was said in a turn, which spans tell the same call. The same request gives the same rows for ever.
+// a sum of others, which spans tell the same call. What a span says is its own: a turn that says nothing is given words when it is read
+// (query/reads/lenders.ts), so that it does not matter what came with it. The same request gives the same rows for ever.
 import type { Span } from '#proto/otlp/span.ts'
 import type { FrameContext } from '../../outcome.ts'
 import { joinCalls } from './calls.ts'
 import type { SpanReading } from './reading.ts'
 import { countUsage } from './sums.ts'
 import { type Family, familiesOf } from './tree.ts'
-import { lendTexts } from './turns.ts'
 import { readSpan, rowsOf, type SpanRows } from './unit.ts'
 
 /** The rows of a batch, in its order. */
@@ -25,5 +25,4 @@ export function settle(readings: readonly SpanReading[]): void {
 export function settleFamilies(families: readonly Family[]): void {
   joinCalls(families)
   countUsage(families)
-  lendTexts(families)
 }

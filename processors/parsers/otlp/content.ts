@@ -1,7 +1,7 @@
 // Input and output of a span: the place that counts, and the text it becomes.
 import { isObject, readJsonText } from '#proto/json.ts'
 import type { Value } from '#proto/otlp/span.ts'
-import type { EventKind } from '#proto/rows.ts'
+import { type EventKind, Present } from '#proto/rows.ts'
 import { asText, isTrusted } from './accept.ts'
 import type { Field } from './dialect.ts'
 import type { Accept, Facts } from './facts.ts'
@@ -26,6 +26,12 @@ export interface Said {
 /** One side of a span, null when it is not there: capture is off by default in many frameworks. */
 export function contentOf(facts: Facts, kind: EventKind, side: Side): Said | null {
   return facts.take(contentField(kind, side), contentReader(facts, kind, side))?.value ?? null
+}
+
+/** Bits of `present` for sides of a turn that are there, but nobody said. */
+export function unsaidBits({ kind }: { readonly kind: EventKind }, input: Said | null, output: Said | null): number {
+  if (kind !== 'agent') return 0
+  return (input?.words === false ? Present.inputUnsaid : 0) | (output?.words === false ? Present.outputUnsaid : 0)
 }
 
 /** The field that holds one side of a span. */

@@ -81,8 +81,19 @@ export interface Dialect {
   readonly types?: Partial<Readonly<Record<Type, readonly string[]>>>
   /** Types of spans of this dialect by the beginning of their names (by the end after a `*`), before any attribute is asked. */
   readonly names?: Readonly<Record<string, Type>>
-  /** Attributes of which every agent of it has one: what it marks as an agent without them is a step inside. */
+  /** Attributes of which every agent of it has one: what it marks as an agent without them is a step inside, or a span around agents. */
   readonly namesAgents?: readonly string[]
+  /** Attributes that only spans around its agents have: the turns are the agents'. */
+  readonly aroundAgents?: readonly string[]
+  /**
+   * Agents that run below another turn of it and are part of that: they name the turn under one attribute and themselves under another.
+   * In scopes that begin like `scopes` every agent names itself there, and has a parent only within a turn.
+   */
+  readonly innerAgents?: { readonly turn: string; readonly own: string; readonly scopes: readonly string[] }
+  /** The same for model calls as `namesAgents` has for agents. */
+  readonly namesCalls?: readonly string[]
+  /** Attributes that together are only on model calls that another span of it tells, which is around them. */
+  readonly innerCalls?: readonly string[]
   /** True when agents, steps and tools carry sums of the model calls below them, which are always there. */
   readonly repeatsUsage?: boolean
   /** True when model spans hold only the last call of a loop, and the agent the sum: agents count then, model calls do not. */

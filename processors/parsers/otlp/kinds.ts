@@ -78,17 +78,45 @@ export function kindOf(facts: Facts): SpanKind {
 function ofType(facts: Facts, type: Type, by: string): SpanKind {
   if (type === 'span') return untyped(facts, by)
   if (type === 'tool') return tool(facts, true, by)
-  if (type === 'agent' && isStepInside(facts)) {
+  if ((type === 'agent' && isPartOfTurn(facts)) || (type === 'llm' && isPartOfCall(facts))) {
     return { kind: 'other', name: facts.span.name, type: 'step', typed: true, by }
   }
   if (type !== 'step') return { kind: kindOfType[type], name: nameOf(type, facts), type, typed: true, by }
-  if (facts.isRoot) return { kind: 'agent', name: nameOf('agent', facts), type, typed: true, by: by || reasons.root }
+  if (facts.isRoot && !isAroundAgents(facts)) {
+    return { kind: 'agent', name: nameOf('agent', facts), type, typed: true, by: by || reasons.root }
+  }
   return { kind: 'other', name: facts.span.name, type, typed: true, by }
 }
 
-/** What a dialect marks as an agent without naming it. */
-function isStepInside(facts: Facts): boolean {
-  return facts.dialects.some(({ namesAgents }) => namesAgents?.some(key => facts.has(key)) === false)
+const lacksAll = (facts: Facts, keys: readonly string[] | undefined): boolean =>
+  keys?.some(key => facts.has(key)) === false
+
+/** What a dialect marks as an agent, and what is a part of a turn that another of its spans tells. */
+function isPartOfTurn(facts: Facts): boolean {
+  return (
+    isAroundAgents(facts) ||
+    facts.dialects.some(dialect => lacksAll(facts, dialect.namesAgents) || isInner(facts, dialect))
+  )
+}
+
+function isAroundAgents(facts: Facts): boolean {
+  return facts.dialects.some(({ aroundAgents }) => aroundAgents?.some(key => facts.has(key)) === true)
+}
+
+function isInner(facts: Facts, { innerAgents }: Dialect): boolean {
+  if (innerAgents === undefined || facts.isRoot) return false
+  const { turn, own, scopes } = innerAgents
+  return (
+    scopes.some(beginning => facts.span.scope.name.startsWith(beginning)) ||
+    (facts.has(turn) && facts.text(turn) !== facts.text(own))
+  )
+}
+
+/** The same of model calls. */
+function isPartOfCall(facts: Facts): boolean {
+  return facts.dialects.some(
+    ({ namesCalls, innerCalls }) => lacksAll(facts, namesCalls) || innerCalls?.every(key => facts.has(key)) === true,
+  )
 }
 
 function untyped(facts: Facts, by: string): SpanKind {

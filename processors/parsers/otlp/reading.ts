@@ -10,16 +10,14 @@ import type { Reported } from './usage.ts'
 /** What became of the usage that a span reports; see sums.ts. */
 export type Counting = 'counted' | 'own' | 'repeated below' | 'repeated always' | 'a step' | 'same call' | 'none'
 
-/** A text that a span took over from a span below it. */
+/** A text that a call took over from another span that tells the same call. */
 export interface Lent {
   readonly said: Said
   /** The span, in hex. */
   readonly spanId: string
-  /** True when an agent answered. */
-  readonly agent: boolean
 }
 
-/** Texts that came from a span below, by side. */
+/** Texts that came from such a span, by side. */
 export interface Lents {
   readonly input: Lent | null
   readonly output: Lent | null
@@ -50,11 +48,11 @@ export interface SpanReading extends Neighbour {
 }
 
 /** Gives a span the text of another. The messages themselves stay with the span that had them, a body of its own with it. */
-export function lend(to: Neighbour, side: 'input' | 'output', from: Neighbour, agent = false): void {
+export function lend(to: Neighbour, side: 'input' | 'output', from: Neighbour): void {
   const said = from[side]
   if (said === null) return
   const { spanId } = from.facts.span
-  to.lent = { ...to.lent, [side]: { said, spanId, agent } }
+  to.lent = { ...to.lent, [side]: { said, spanId } }
   const own = to[side]
   const structure = own === null ? null : (own.structure ?? { key: own.from, json: own.text })
   const origin = `${said.from} of span ${spanId}`

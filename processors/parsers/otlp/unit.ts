@@ -8,7 +8,7 @@ import type { FrameContext } from '../../outcome.ts'
 import type { MetadataBuilder } from '../metadata.ts'
 import { eventRows, NO_USAGE } from '../rows.ts'
 import { billingOf } from './billing.ts'
-import { contentOf } from './content.ts'
+import { contentOf, unsaidBits } from './content.ts'
 import { belongingOf, type Revealed, revealedBy } from './conversation.ts'
 import { type Considered, Facts } from './facts.ts'
 import { failureOf } from './failure.ts'
@@ -82,6 +82,7 @@ export function rowsOf(reading: SpanReading, context: FrameContext): SpanRows {
       billing: billingOf(span.attributes, usage),
       input: input?.text ?? null,
       output: output?.text ?? null,
+      unsaid: unsaidBits(kind, input, output),
       metadata: kept.metadata,
     },
     traceUuid,

@@ -1,6 +1,7 @@
 // POST /dashboard/api/intent-keywords: which words users write, and which of them more than before. Counted, no model needed.
 import { IntentKeywordsResponse, KEYWORD_SAMPLES, KEYWORDS_SHOWN } from '#proto/dashboard/keywords.ts'
 import { QueryFilters } from '#proto/dashboard/shared.ts'
+import { NIL_UUID } from '#proto/ids.ts'
 import { Present } from '#proto/rows.ts'
 import { placeOf } from '../../answers.ts'
 import type { Call } from '../../endpoint.ts'
@@ -24,21 +25,25 @@ interface TermRecord {
   readonly samples: readonly (readonly [string, string, string])[]
 }
 
-/** Turns of agents with an input, of which the preview is looked at: what a user wants stands at the beginning. */
+/** Turns by what was asked: a turn that says nothing itself is asked what its model calls are, each of which repeats it. */
+const TURN = `if(trace_id = toUUID('${NIL_UUID}'), event_id, reinterpretAsUUID(sipHash128(trace_id, input_preview)))`
+
+/** What agents and their model calls were asked, of which the preview is looked at: what a user wants stands at the beginning. */
 const inputs = (conditions: Conditions): string => `
     FROM events
-    WHERE ${OURS} AND ${IN_WINDOW} AND kind = 'agent' AND bitAnd(present, ${Present.input}) > 0${andAll(conditions.sql)}
-    GROUP BY event_id, conversation_id, session_id, ts, input_preview
+    WHERE ${OURS} AND ${IN_WINDOW} AND kind IN ('agent', 'llm')
+      AND bitAnd(present, ${Present.input | Present.inputUnsaid}) = ${Present.input}${andAll(conditions.sql)}
+    GROUP BY turn, event_id, conversation_id, session_id, ts, input_preview
     HAVING sum(sign) > 0
     ${BY_ROWS}`
 
 const termsSql = (conditions: Conditions): string => `
   SELECT
-    term, toUInt32(uniqExact(event_id)) AS n,
+    term, toUInt32(uniqExact(turn)) AS n,
     arrayMap(sample -> (sample.2, sample.3, sample.4), groupArraySorted(${KEYWORD_SAMPLES})(
       (-toUnixTimestamp64Nano(ts), toString(event_id), toString(conversation_id), session_id))) AS samples
   FROM (
-    SELECT event_id, conversation_id, session_id, ts,
+    SELECT ${TURN} AS turn, event_id, conversation_id, session_id, ts,
       arrayJoin(arrayDistinct(extractAll(lowerUTF8(input_preview), '[\\\\p{L}][\\\\p{L}\\\\p{N}]+'))) AS term
     ${inputs(conditions)}
   ) AS terms
@@ -51,12 +56,12 @@ const termsSql = (conditions: Conditions): string => `
   LIMIT ${KEYWORDS_SHOWN}`
 
 const totalSql = (conditions: Conditions): string =>
-  `SELECT toUInt32(count()) AS n FROM (SELECT event_id ${inputs(conditions)})`
+  `SELECT toUInt32(uniqExact(turn)) AS n FROM (SELECT ${TURN} AS turn ${inputs(conditions)})`
 
 const timesSql = (conditions: Conditions): string => `
-  SELECT term, toUInt32(uniqExact(event_id)) AS n
+  SELECT term, toUInt32(uniqExact(turn)) AS n
   FROM (
-    SELECT event_id, arrayJoin(arrayIntersect({terms:Array(String)},
+    SELECT ${TURN} AS turn, arrayJoin(arrayIntersect({terms:Array(String)},
       extractAll(lowerUTF8(input_preview), '[\\\\p{L}][\\\\p{L}\\\\p{N}]+'))) AS term
     ${inputs(conditions)}
   )

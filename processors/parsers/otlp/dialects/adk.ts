@@ -28,7 +28,13 @@ export const adk: Dialect = {
     reasoning_tokens: inside(response, ['usage_metadata.thoughts_token_count']),
     error_message: inside(response, ['error_message']),
   },
-  names: { call_llm: 'llm', 'execute_tool (merged tools)': 'other', send_data: 'other', invocation: 'agent' },
+  names: {
+    ...{ call_llm: 'llm', 'execute_tool (merged tools)': 'other', send_data: 'other' },
+    // Around the agents of a turn.
+    ...{ invocation: 'other', 'invoke_workflow ': 'other' },
+  },
+  // Of the first schema: `call_llm` is around it.
+  innerCalls: ['gen_ai.agent.name', 'gen_ai.system'],
   inputExcludesCache: 'anthropic models',
   outputExcludesReasoning: 'always',
   bulky: { input: ['gcp.vertex.agent.llm_request'], output: [response] },

@@ -31,7 +31,8 @@ t.test('OpenLLMetry writes them as text, and lists of tasks as Python prints the
     ...{ 'gen_ai.system': 'crewai', 'crewai.crew.result': 'Sunny.', 'crewai.crew.token_usage': 'total_tokens=342' },
     'crewai.crew.tasks_output': "[TaskOutput(description='Look up the weather.', raw='Sunny.')]",
   })
-  t.strictSame({ kind, provider, output_preview }, { kind: 'agent', provider: '', output_preview: 'Sunny.' })
+  // The turns are those of its agents.
+  t.strictSame({ kind, provider, output_preview }, { kind: 'other', provider: '', output_preview: 'Sunny.' })
   const agent = row('Weather agent.agent', scope, {
     'traceloop.span.kind': 'agent',
     'crewai.agent.role': 'Weather agent',

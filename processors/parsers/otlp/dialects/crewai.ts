@@ -5,12 +5,20 @@ export const crewai: Dialect = {
   name: 'crewai',
   source: 'crewAIInc/crewAI lib/crewai/src/crewai/telemetry; {openinference,opentelemetry}-instrumentation-crewai',
   matches: {
-    scopes: ['crewai.', 'openinference.instrumentation.crewai', 'opentelemetry.instrumentation.crewai'],
+    scopes: [
+      ...['crewai.', 'openinference.instrumentation.crewai', 'opentelemetry.instrumentation.crewai'],
+      'openlit.instrumentation.crewai',
+    ],
     keys: ['crewai.', 'crew_key', 'crewai_version'],
   },
   own: { agent_name: ['gen_ai.agent.name', 'crewai.agent.role', 'graph.node.id'] },
   // OpenLLMetry writes what a crew came to as text.
   late: { output: ['crewai.crew.result'] },
-  names: { 'Crew Created': 'other', 'Task Created': 'other', 'Task Execution': 'other', 'Tool Usage': 'other' },
+  names: {
+    ...{ 'Crew Created': 'other', 'Task Created': 'other', 'Task Execution': 'other', 'Tool Usage': 'other' },
+    ...{ 'crewai.workflow': 'other', 'invoke_workflow ': 'other' },
+  },
+  // A crew around its agents.
+  aroundAgents: ['crew_agents'],
   repeatsUsage: true,
 }

@@ -7,7 +7,7 @@ export const genkit: Dialect = {
     'langfuse/langfuse packages/shared/src/server/otel/ObservationTypeMapper.ts; firebase/genkit js/core/src/tracing',
   matches: { scopes: ['genkit'], keys: ['genkit:'] },
   fields: {
-    kind: ['genkit:metadata:subtype'],
+    kind: ['genkit:metadata:subtype', 'genkit:type'],
     agent_name: ['genkit:name'],
     tool_name: ['genkit:name'],
     tool_input: ['genkit:input'],

@@ -39,7 +39,8 @@ export const livekit: Dialect = {
     user_speaking: 'other',
     agent_speaking: 'other',
     start_agent_activity: 'other',
-    agent_session: 'step',
+    // Around all turns of a session.
+    agent_session: 'other',
   },
   repeatsUsage: true,
   toolKeys: ['lk.function_tool.name', 'lk.function_tool.id'],

@@ -31,6 +31,8 @@ export const mastra: Dialect = {
     resource: ['rag_query', 'vector_query'],
   },
   names: { model_step: 'other', model_chunk: 'other', 'agent.': 'agent', 'workflow.': 'step' },
+  // A generation that leaves model and usage to the inferences below it.
+  namesCalls: ['gen_ai.request.model', 'gen_ai.response.model', 'gen_ai.usage.input_tokens'],
   repeatsUsage: true,
   toolKeys: ['gen_ai.tool.input'],
   toolPrefixes: ['tool.execute:', 'tool.execute '],

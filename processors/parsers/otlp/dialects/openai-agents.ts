@@ -11,5 +11,7 @@ export const openaiAgents: Dialect = {
     ],
   },
   own: { agent_name: ['gen_ai.agent.name', 'agent.name', 'graph.node.id'] },
+  // The span of the whole run is marked as an agent too.
+  namesAgents: ['gen_ai.agent.name', 'agent.name', 'graph.node.id'],
   repeatsUsage: true,
 }

@@ -42,6 +42,7 @@ export const traceloop: Dialect = {
   },
   // Requests of MCP other than calls of tools.
   names: { '*.mcp': 'other' },
+  innerAgents: { turn: 'traceloop.workflow.name', own: 'traceloop.entity.name', scopes: ['@traceloop/'] },
   repeatsUsage: true,
   carries: [attached],
   bulky: {

@@ -23,7 +23,7 @@ export interface Facts {
   /** Of every model call. */
   readonly model: string
   readonly provider: string
-  /** Name, input and output of every agent turn, outermost first. */
+  /** Name, input and output of every agent turn, outermost first; '' where it shows the words of the calls below it. */
   readonly turns: readonly (readonly [name: string, input: Said, output: Said])[]
   /** Input and output of every model call. */
   readonly calls: readonly (readonly [input: Said, output: Said])[]
@@ -88,14 +88,16 @@ const node: Record<string, Case> = {
   },
   langfuse: {},
   langsmith: {},
-  mastra: { tools: [['get_weather', ARGS, object]] },
-  'openai-agents': {
-    // One outer span for the run, one for the agent inside, which has no texts of its own.
-    turns: [
-      ['Agent workflow', QUESTION, ANSWER],
-      ['weather-agent', QUESTION, ANSWER],
+  mastra: {
+    tools: [['get_weather', ARGS, object]],
+    // The messages stand on the steps around the calls.
+    calls: [
+      ['', ''],
+      ['', ANSWER],
     ],
   },
+  // The agent has no texts of its own; the span of the whole run is no turn.
+  'openai-agents': { turns: [['weather-agent', '', '']] },
   'openinference-anthropic': {
     ...{ model: 'claude-sonnet-4-5', provider: 'anthropic' },
     // The client sends a span of its own below each of the instrumentation's.
@@ -107,12 +109,10 @@ const node: Record<string, Case> = {
   },
   'openinference-openai': {},
   // The agent span was written without texts: those of its calls are the turn's.
-  opentelemetry: {},
+  opentelemetry: { turns: [['weather-agent', '', '']] },
   traceloop: {
-    turns: [
-      ['weather-chat', QUESTION, ANSWER],
-      ['weather-agent', QUESTION, ANSWER],
-    ],
+    // Its agents are parts of the workflow around them.
+    turns: [['weather-chat', '', ANSWER]],
     tokens: { ...tokens, cached: 0, reasoning: 0 },
   },
   voltagent: {
@@ -131,7 +131,7 @@ const python: Record<string, Case> = {
   // The outer span is the application's and has no texts.
   'agent-framework': {
     turns: [
-      ['handle request', QUESTION, ANSWER],
+      ['handle request', '', ''],
       ['weather-agent', QUESTION, ANSWER],
     ],
   },
@@ -148,20 +148,19 @@ const python: Record<string, Case> = {
   },
   'google-adk': {
     ...{ user: '', model: 'gemini-2.5-flash', provider: 'gcp.gemini' },
-    turns: [
-      ['weather_agent', QUESTION, ANSWER],
-      ['weather_agent', QUESTION, ANSWER],
-    ],
+    turns: [['weather_agent', '', '']],
   },
   'google-adk-legacy': {
     ...{ user: '', model: 'gemini-2.5-flash', provider: 'gcp.gemini' },
-    turns: [
-      ['invocation', QUESTION, ANSWER],
-      ['weather_agent', QUESTION, ANSWER],
+    turns: [['weather_agent', '', '']],
+    calls: [
+      [QUESTION, CALL],
+      [QUESTION, ANSWER],
     ],
   },
   haystack: {
-    turns: [['Agent.run', QUESTION, ANSWER]],
+    // What Python prints of its messages.
+    turns: [['Agent.run', '', '']],
     // Tools are no components: they have no spans.
     tools: [],
     tokens: { ...tokens, cached: 0, reasoning: 0 },
@@ -178,10 +177,7 @@ const python: Record<string, Case> = {
     ],
   },
   livekit: {
-    turns: [
-      ['agent_session', QUESTION, ANSWER],
-      ['weather', QUESTION, ANSWER],
-    ],
+    turns: [['weather', QUESTION, ANSWER]],
   },
   // It strikes out what is named session on its own spans, and says so in its place.
   logfire: {
@@ -200,20 +196,15 @@ const python: Record<string, Case> = {
     tokens: { ...tokens, reasoning: 0 },
   },
   'openai-agents-python': {
-    turns: [
-      ['Agent workflow', QUESTION, ANSWER],
-      ['weather-agent', QUESTION, ANSWER],
-    ],
+    turns: [['weather-agent', '', '']],
     // No details with chat completions.
     tokens: { ...tokens, cached: 0, reasoning: 0 },
   },
   // Session and user stand on the agent alone.
   'openinference-agno': { tokens: { ...tokens, reasoning: 0 } },
   'openinference-crewai': {
-    turns: [
-      ['weather-crew.kickoff', TASK, ANSWER],
-      ['weather-agent', TASK, ANSWER],
-    ],
+    // The agent's own input is the agent.
+    turns: [['weather-agent', '', ANSWER]],
     calls: [
       [TASK, CALL],
       [TASK, ANSWER],
@@ -240,7 +231,7 @@ const python: Record<string, Case> = {
   },
   'openinference-llama-index': {
     // The workflow itself is asked in the state of Python objects, and answers in one.
-    turns: [['FunctionAgent.run', QUESTION, ANSWER]],
+    turns: [['FunctionAgent.run', '', '']],
   },
   'openinference-smolagents': {
     turns: [['weather_agent.run', QUESTION, ANSWER]],
@@ -257,10 +248,9 @@ const python: Record<string, Case> = {
   },
   'openlit-crewai': {
     turns: [
-      ['weather-chat', TASK, ANSWER],
-      ['weather-crew', TASK, ANSWER],
+      // The application's own span.
+      ['weather-chat', '', ''],
       ['weather-agent', QUESTION, ANSWER],
-      ['AgentExecutor', TASK, 'completed'],
     ],
     calls: [
       [TASK, CALL],
@@ -277,7 +267,7 @@ const python: Record<string, Case> = {
   'semantic-kernel': {
     // The messages are logs; the outer span is the application's.
     turns: [
-      ['handle request', '', ANSWER],
+      ['handle request', '', ''],
       ['weather-agent', '', ANSWER],
     ],
     calls: silent,
@@ -289,10 +279,7 @@ const python: Record<string, Case> = {
     tokens: { ...tokens, reasoning: 0 },
   },
   'traceloop-python': {
-    turns: [
-      ['weather-chat', QUESTION, ANSWER],
-      ['weather-agent', QUESTION, ANSWER],
-    ],
+    turns: [['weather-chat', QUESTION, ANSWER]],
   },
 }
 

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { readJsonText } from '#proto/json.ts'
-import type { EventRow } from '#proto/rows.ts'
+import { type EventRow, Present } from '#proto/rows.ts'
 import type { Unit } from '../../../outcome.ts'
 import { context, telling, unitsOf } from '../../fixture.ts'
 import { parseTraces } from '../../otlp.ts'
@@ -65,14 +65,17 @@ interface Read {
   readonly output: string
 }
 
-/** Events in the order they began, with their whole texts. */
+/** Events in the order they began, with the whole texts that somebody said, or that a call took and gave. */
 function readOf(units: readonly Unit[]): Read[] {
   return units
-    .map(({ events, texts }) => ({
-      event: events[0] as EventRow,
-      input: texts[0]?.input ?? '',
-      output: texts[0]?.output ?? '',
-    }))
+    .map(({ events, texts }) => {
+      const event = events[0] as EventRow
+      return {
+        event,
+        input: (event.present & Present.inputUnsaid) > 0 ? '' : (texts[0]?.input ?? ''),
+        output: (event.present & Present.outputUnsaid) > 0 ? '' : (texts[0]?.output ?? ''),
+      }
+    })
     .sort((a, b) => a.event.ts.localeCompare(b.event.ts))
 }
 
