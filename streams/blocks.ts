@@ -14,6 +14,12 @@ export interface StoredRange {
   readonly to: number
 }
 
+/** A message of a partition. */
+export interface Place {
+  readonly partition: number
+  readonly sequence: number
+}
+
 /** Ranges after a position; `gap`: some of them are no longer remembered. */
 export interface RangesAfter {
   readonly ranges: readonly StoredRange[]
@@ -27,8 +33,8 @@ export interface StoredRanges {
   /** Position of the last range. */
   last(): number
   after(position: number): RangesAfter
-  /** Resolves when a range is added, when `ms` have passed, or when the signal aborts. */
-  changed(signal: AbortSignal, ms: number): Promise<void>
+  /** Resolves when a range is added (with a `place`: one that holds it), when `ms` have passed, or when the signal aborts. */
+  changed(signal: AbortSignal, ms: number, place?: Place): Promise<void>
   close(): void
 }
 
@@ -40,7 +46,7 @@ const RETRY_MS = 250
 /** Starts following, with what was finished last. Without a stream there is nothing to follow yet: it is tried again. */
 export function followStoredRanges(nc: NatsConnection, log: Log): StoredRanges {
   const ranges: StoredRange[] = []
-  const waiting = new Set<() => void>()
+  const waiting = new Map<() => void, Place | undefined>()
   const closed = new AbortController()
   /** Up to here nothing is remembered. */
   let forgotten = 0
@@ -52,7 +58,10 @@ export function followStoredRanges(nc: NatsConnection, log: Log): StoredRanges {
     const { partition, generation, from, to, rows } = JSON.parse(text) as StoredRange & { rows?: { events?: number } }
     if ((rows?.events ?? 0) > 0) ranges.push({ position, partition, generation, from, to })
     if (ranges.length > REMEMBERED) forgotten = ranges.shift()?.position ?? forgotten
-    for (const wake of waiting) wake()
+    for (const [wake, place] of waiting) {
+      if (place === undefined || (place.partition === partition && from <= place.sequence && place.sequence <= to))
+        wake()
+    }
   }
 
   /** Until it is closed, or until it is to be begun anew: true. */
@@ -103,7 +112,7 @@ export function followStoredRanges(nc: NatsConnection, log: Log): StoredRanges {
     ready,
     last: () => last,
     after: position => ({ ranges: ranges.filter(range => range.position > position), gap: position < forgotten }),
-    changed: (signal, ms) =>
+    changed: (signal, ms, place) =>
       new Promise(resolve => {
         const done = (): void => {
           clearTimeout(timer)
@@ -112,7 +121,7 @@ export function followStoredRanges(nc: NatsConnection, log: Log): StoredRanges {
           resolve()
         }
         const timer = setTimeout(done, ms)
-        waiting.add(done)
+        waiting.set(done, place)
         signal.addEventListener('abort', done, { once: true })
         if (signal.aborted) done()
       }),

@@ -196,6 +196,36 @@ t.test('every payload is somewhere, exactly once', async t => {
   t.match(await ask('ledger?from=2026-01-01&to=2026-01-02'), { status: 200, body: { hours: [] } })
 })
 
+t.test('whoever has waited for a receipt is shown what was sent, whatever it was', async t => {
+  const headers = { 'x-api-key': other.apiKey }
+  const f = async (path: string, body: (mark: string) => object, base = system.baseUrl): Promise<void> => {
+    const mark = randomUUID().replaceAll('-', '')
+    const receipt = await send(path, body(mark), base, other.organization)
+    t.match(receipt, /^\d+-\d+-\d+$/, path)
+    const { body: known } = await ask<ReceiptResponse>(`receipts/${receipt}?wait=30s`, other.apiKey)
+    t.match(known, { receipt, state: 'stored' }, path)
+    const page = await fetch(`${system.queryUrl}/dashboard/api/user-stories`, { method: 'POST', headers })
+    t.match(await page.text(), mark, `${path}, at once`)
+  }
+  const mine = randomUUID()
+  await send(
+    '/api/v1/capture-session',
+    { session_id: mine, user_data: { user_id: 'mallory' } },
+    system.baseUrl,
+    other.organization,
+  )
+  await f('/api/v1/capture-event', args => ({ ...eventOf(), session_id: mine, args }))
+  await f('/api/voice/v1/webhooks/voice-platform', id => ({
+    message: { ...call.message, call: { ...call.message.call, id }, transcript: `AI: Hello.\nUser: It is ${id}.` },
+  }))
+  const span = (mark: string) => ({
+    ...spanOf_(9),
+    traceId: mark,
+    attributes: [{ key: 'input', value: { stringValue: mark } }],
+  })
+  await f('/v1/traces', mark => ({ resourceSpans: [{ scopeSpans: [{ spans: [span(mark)] }] }] }), system.otelUrl)
+})
+
 t.test('what waits is on its way, and then it is not', async t => {
   await system.processors[0]?.stop()
   const waiting = await send('/api/v1/capture-event', eventOf())
@@ -206,7 +236,14 @@ t.test('what waits is on its way, and then it is not', async t => {
     voice: [2, 1, 1, 0, 0, 2, 1, 0],
   })
   t.match(await receiptOf(waiting), { state: 'waiting', stored_at: null, rows: { events: 0 } })
+  const impatient = performance.now()
+  t.match(await receiptOf(`${waiting}?wait=1s`), { state: 'waiting' })
+  t.ok(performance.now() - impatient >= 1_000, 'waited, and no longer than it was told')
+  t.match(await ask(`receipts/${waiting}?wait=5`), { status: 400, body: { field: 'wait' } })
+  t.match(await ask(`receipts/${waiting}?wait=31s`), { status: 400, body: { field: 'wait' } })
+  const waitedFor = receiptOf(`${waiting}?wait=30s`)
   await system.startProcessor()
+  t.match(await waitedFor, { state: 'stored', rows: { events: 1 } }, 'the answer comes when it is stored')
   await eventuallyBySurface('nothing on its way', {
     otlp: [3, 2, 1, 0, 0, 9, 5, 0],
     sdk: [9, 7, 1, 1, 0, 8, 1, 0],

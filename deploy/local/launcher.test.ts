@@ -1,10 +1,12 @@
 // The launcher from outside: what it refuses, and that a second start goes on where the first ended. What it brings back is in
 // test/kill.test.ts.
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFile, stat, writeFile } from 'node:fs/promises'
 import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { decodeJwt } from 'jose'
 import t from 'tap'
 import { createStore } from '#store/client.ts'
@@ -152,10 +154,38 @@ t.test('an instance runs, stops without rest and goes on', { timeout: 1_200_000 
     t.match(await profile.json(), { organization: { id: first.org_id, role: 'owner' } })
   })
 
+  await t.test('what README shows a newcomer, pasted as one block, is answered with what was sent', async t => {
+    const page = await readFile(new URL('../../README.md', import.meta.url), 'utf8')
+    const block = /## First events[\s\S]*?```sh\n([\s\S]*?)```/.exec(page)?.[1] ?? ''
+    const script = block
+      .replaceAll('./.parley', env.PARLEY_DATA_DIR as string)
+      .replaceAll('localhost:8080', new URL(first.base_url).host)
+      .replaceAll('localhost:4318', new URL(first.otel_url).host)
+    const shell = spawn('sh', ['-s'], { stdio: ['pipe', 'pipe', 'pipe'] })
+    const said = Promise.all([text(shell.stdout), text(shell.stderr), once(shell, 'exit')])
+    shell.stdin.end(script)
+    const [out, err] = await said
+    t.equal(err, '')
+    const [capture, ...answers] = out.trim().split('\n')
+    t.match(capture, /^\d+-\d+-\d+$/)
+    const receipts = answers.splice(0, 3).map(line => JSON.parse(line) as { state: string })
+    t.strictSame(
+      receipts.map(({ state }) => state),
+      ['stored', 'stored', 'stored'],
+    )
+    const conversations = [
+      '+15550100 | 2 | Are you open today?',
+      'ada | 1 | Where is my order?',
+      'grace | 1 | plan a trip',
+    ]
+    t.strictSame(answers.splice(0, 3).toSorted(), conversations)
+    t.ok(answers.includes('support | Where is my order? | On its way.'), answers.join('\n'))
+  })
+
   await t.test('the ready block shows addresses, organization and key', async t => {
     await eventually('the block', () => launched.output().includes('parley is ready'))
-    for (const text of [first.base_url, first.otel_url, first.org_id, first.api_key, first.password]) {
-      t.ok(launched.output().includes(text), text)
+    for (const shown of [first.base_url, first.otel_url, first.org_id, first.api_key, first.password]) {
+      t.ok(launched.output().includes(shown), shown)
     }
   })
 

@@ -41,7 +41,7 @@ A session, an event in it, and both read back:
   curl -s ${baseUrl}/api/v1/capture-event ${ingest} \\
     -d '{"event_id":"${randomUUID()}","session_id":"${session}","primitive_name":"support","args":"Where is my order?","result":"On its way.","latency":812}'
 
-  curl -s ${baseUrl}/dashboard/api/user-stories -H 'x-api-key: ${apiKey}' ${json} -d '{}'
+  sleep 1; curl -s ${baseUrl}/dashboard/api/user-stories -H 'x-api-key: ${apiKey}' ${json} -d '{}'
 
 ${dim(`Data, logs and local.json are in ${folder}. Ctrl-C stops everything; the data stays.`)}
 `

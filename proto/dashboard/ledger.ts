@@ -50,6 +50,20 @@ export const LedgerResponse = Type.Object({
 })
 export type LedgerResponse = Static<typeof LedgerResponse>
 
+/** Seconds that a receipt may be waited for. */
+export const RECEIPT_WAIT_MAX_S = 30
+
+export const ReceiptRequest = Type.Object({
+  /** For how long the answer waits while the payload is on its way. */
+  wait: Type.Optional(
+    Type.String({
+      pattern: '^(?:[0-9]|[12][0-9]|30)s$',
+      expected: `seconds such as 5s, at most ${RECEIPT_WAIT_MAX_S}s`,
+    }),
+  ),
+})
+export type ReceiptRequest = Static<typeof ReceiptRequest>
+
 export const ReceiptResponse = Type.Object({
   receipt: Type.String(),
   /** `gone`: finished, and nothing of it is in the store (any more): it was erased, or kept no longer. */

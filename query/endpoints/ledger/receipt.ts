@@ -1,5 +1,5 @@
 // GET /dashboard/api/receipts/{receipt}: what became of the request that was answered with this receipt.
-import { ReceiptResponse } from '#proto/dashboard/ledger.ts'
+import { ReceiptRequest, ReceiptResponse } from '#proto/dashboard/ledger.ts'
 import { FrameKind } from '#proto/envelope.ts'
 import { ParleyError } from '#proto/errors.ts'
 import { uuidText } from '#proto/ids.ts'
@@ -11,6 +11,8 @@ import { OURS } from '../../reads/sql.ts'
 
 /** `<partition>-<sequence>-<frame>` */
 const RECEIPT = /^(0|[1-9]\d{0,5})-([1-9]\d{0,14})-(0|[1-9]\d{0,8})$/
+/** Whoever waits is woken when the range of the payload is finished. What of it becomes known otherwise is looked for this often. */
+const LOOK_MS = 500
 /** Clocks of receivers and of the stream may differ by this. */
 const SKEW_MS = 60_000
 
@@ -41,49 +43,66 @@ export const receipt = endpoint({
   path: '/dashboard/api/receipts/{receipt}',
   auth: 'any',
   about:
-    'What became of a request, by the X-Parley-Receipt of its answer: on its way, stored as how many rows, a repeat, or dead.',
+    'What became of a request, by the X-Parley-Receipt of its answer: on its way, stored as how many rows, a repeat, or dead. `wait=5s` answers once it is no longer on its way.',
+  request: ReceiptRequest,
   response: ReceiptResponse,
   errors: ['QRY_NOT_FOUND', 'REQ_BODY_INVALID'],
-  work: async call => {
+  work: async (call, { wait = '0s' }) => {
     const position = await positionOf(call)
-    const organization = call.organization.id
-    // First how far the owners are: whatever is settled then has its rows, or will never have any.
-    const settled = await readSettled(call.cursors, await readPartitions(call.records))
-    const frame = await call.payloads(position)
-    if (frame !== null && uuidText(frame.organization) !== organization) throw notFound()
-    const rows = await readRows(call, position)
-    const receivedAtMs = frame?.receivedAtMs ?? (rows.receivedAtMs === 0 ? undefined : rows.receivedAtMs)
-    const sinceMs = receivedAtMs === undefined ? 0 : receivedAtMs - SKEW_MS
-    const isSettled = position.sequence <= (settled.get(position.partition) ?? 0)
-    // A text stands beside its event: one that was taken back leaves its text, which nothing reads.
-    const stands = rows.events + rows.sessions > 0
-    const answer = (known: Known): ReceiptResponse => ({
-      receipt: call.params.receipt ?? '',
-      ...{ received_at: receivedAtMs === undefined ? null : new Date(receivedAtMs).toISOString(), stored_at: null },
-      ...{
-        rows: { events: rows.events, texts: stands ? rows.texts : 0, sessions: rows.sessions },
-        code: null,
-        reason: null,
-      },
-      ...known,
-    })
-    if (!stands) {
-      const letter = await call.journal.letterAt(position, sinceMs)
-      if (letter !== null && letter.organization === organization) {
-        const { code, reason, diedAt, receivedAtMs: ms } = letter
-        return answer({ state: 'dead', received_at: new Date(ms).toISOString(), stored_at: diedAt, code, reason })
-      }
-      if (frame === null && rows.texts === 0) throw notFound()
-      if (!isSettled) return answer({ state: 'waiting' })
+    const untilMs = performance.now() + Number(wait.slice(0, -1)) * 1000
+    let known = await lookAt(call, position)
+    if (known.state !== 'waiting') return known
+    for (let leftMs = untilMs - performance.now(); leftMs > 0; leftMs = untilMs - performance.now()) {
+      await call.stored.changed(call.signal, Math.min(leftMs, LOOK_MS), position)
+      // The node stops: whoever asks again finds another one.
+      if (call.signal.aborted) return known
+      known = await lookAt(call, position)
+      if (known.state !== 'waiting') break
     }
-    const record = sinceMs > 0 ? await call.journal.recordAt(position, organization, sinceMs) : null
-    const stored_at = record?.at ?? null
-    if (rows.replaced > 0) return answer({ state: 'replaced', stored_at })
-    if (stands) return answer({ state: 'stored', stored_at })
-    // A capture has no identity that it could repeat.
-    return answer({ state: frame?.kind === FrameKind.session ? 'gone' : 'repeat', stored_at })
+    // Whoever has waited for it is shown it by the next question.
+    call.kept.endLoans(call.organization.id)
+    return known
   },
 })
+
+async function lookAt(call: Call, position: PayloadPosition): Promise<ReceiptResponse> {
+  const organization = call.organization.id
+  // First how far the owners are: whatever is settled then has its rows, or will never have any.
+  const settled = await readSettled(call.cursors, await readPartitions(call.records))
+  const frame = await call.payloads(position)
+  if (frame !== null && uuidText(frame.organization) !== organization) throw notFound()
+  const rows = await readRows(call, position)
+  const receivedAtMs = frame?.receivedAtMs ?? (rows.receivedAtMs === 0 ? undefined : rows.receivedAtMs)
+  const sinceMs = receivedAtMs === undefined ? 0 : receivedAtMs - SKEW_MS
+  const isSettled = position.sequence <= (settled.get(position.partition) ?? 0)
+  // A text stands beside its event: one that was taken back leaves its text, which nothing reads.
+  const stands = rows.events + rows.sessions > 0
+  const answer = (known: Known): ReceiptResponse => ({
+    receipt: call.params.receipt ?? '',
+    ...{ received_at: receivedAtMs === undefined ? null : new Date(receivedAtMs).toISOString(), stored_at: null },
+    ...{
+      rows: { events: rows.events, texts: stands ? rows.texts : 0, sessions: rows.sessions },
+      code: null,
+      reason: null,
+    },
+    ...known,
+  })
+  if (!stands) {
+    const letter = await call.journal.letterAt(position, sinceMs)
+    if (letter !== null && letter.organization === organization) {
+      const { code, reason, diedAt, receivedAtMs: ms } = letter
+      return answer({ state: 'dead', received_at: new Date(ms).toISOString(), stored_at: diedAt, code, reason })
+    }
+    if (frame === null && rows.texts === 0) throw notFound()
+    if (!isSettled) return answer({ state: 'waiting' })
+  }
+  const record = sinceMs > 0 ? await call.journal.recordAt(position, organization, sinceMs) : null
+  const stored_at = record?.at ?? null
+  if (rows.replaced > 0) return answer({ state: 'replaced', stored_at })
+  if (stands) return answer({ state: 'stored', stored_at })
+  // A capture has no identity that it could repeat.
+  return answer({ state: frame?.kind === FrameKind.session ? 'gone' : 'repeat', stored_at })
+}
 
 const notFound = (): ParleyError => new ParleyError('QRY_NOT_FOUND', 'no such receipt', { field: 'receipt' })
 
