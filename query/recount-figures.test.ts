@@ -59,6 +59,14 @@ function percentile(events: readonly StoredEvent[], level: number): number | nul
   return at === undefined ? null : latencyOfBucket(at)
 }
 
+/** The longest of whole microseconds, in milliseconds. */
+const longest = (events: readonly StoredEvent[]): number | null =>
+  timedOf(events).reduce<number | null>(
+    (most, { event }) => Math.max(most ?? 0, Math.floor(event.duration_ns / 1000) / 1000),
+    null,
+  )
+const least = (a: number | null, b: number | null): number | null => (a === null || b === null ? null : Math.min(a, b))
+
 function average(events: readonly StoredEvent[]): number | null {
   const timed = timedOf(events)
   if (timed.length === 0) return null
@@ -174,10 +182,10 @@ function toolStatsOf(filters: Filters) {
       success_rate: (calls.length - errors) / calls.length,
       error_rate: errors / calls.length,
       avg_latency: average(calls),
-      p50_latency: percentile(calls, 0.5),
-      p95_latency: percentile(calls, 0.95),
-      p99_latency: percentile(calls, 0.99),
-      max_latency: percentile(calls, 1),
+      p50_latency: least(percentile(calls, 0.5), longest(calls)),
+      p95_latency: least(percentile(calls, 0.95), longest(calls)),
+      p99_latency: least(percentile(calls, 0.99), longest(calls)),
+      max_latency: longest(calls),
       conversations: distinct(conversationsOf(calls)),
       users: usersOf(calls),
       last_called_at: iso(Math.max(...calls.map(timeOf))),

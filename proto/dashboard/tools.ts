@@ -15,7 +15,7 @@ export const SERIES_TOOLS = 20
 /** Kinds of error of one tool. */
 export const TOOL_ERRORS = 10
 
-/** Percentiles and the maximum come from latency buckets: at most 1.6 % off. */
+/** Percentiles come from latency buckets: at most 1.6 % off, and never above the maximum, which is exact like the mean. */
 export const ToolStat = Type.Object({
   tool_name: Type.String(),
   primitive_type: PrimitiveType,

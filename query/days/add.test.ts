@@ -22,7 +22,7 @@ function prices(first: number): PricesOfDay {
 function tools(first: number): ToolsOfDay {
   const some = ['find', 'send'].map((name): ToolDay => {
     const conversations = conversationsOf(first)
-    const sums = { calls: conversations.length, errors: dice.below(2), timed: 1, us: dice.below(1_000) }
+    const sums = { calls: conversations.length, errors: dice.below(2), timed: 1, us: dice.below(1_000), slowest: first }
     const last_at = new Date(Date.UTC(2026, 10, 23) + first).toISOString()
     return { kind: 'tool', name, ...sums, last_at, conversations, buckets: [1, dice.below(4) + 2], counts: [1, 2] }
   })

@@ -151,6 +151,7 @@ function toolOfBoth(one: held.ToolDay, other: held.ToolDay): held.ToolDay {
   return {
     ...{ kind: one.kind, name: one.name, calls: one.calls + other.calls, errors: one.errors + other.errors },
     ...{ timed: one.timed + other.timed, us: one.us + other.us, ...bucketsOfBoth(one, other), conversations },
+    slowest: Math.max(one.slowest, other.slowest),
     last_at: one.last_at > other.last_at ? one.last_at : other.last_at,
   }
 }

@@ -26,6 +26,7 @@ const NUMBERS = {
     timed: 'toFloat64(timed_n)',
     us: 'toFloat64(took)',
   },
+  micros: 'toFloat64(micros)',
   ...{ firsts: 'toUnixTimestamp(first_of)', lasts: 'toUnixTimestamp(last_of)', standing: ofDay('standing_of') },
 }
 const PRICED_NUMBERS = Object.fromEntries(Object.keys(PRICED_SUMS).map(name => [name, `toFloat64(${name})`]))
@@ -37,17 +38,17 @@ const PRICED_NUMBERS = Object.fromEntries(Object.keys(PRICED_SUMS).map(name => [
 export function arrivedSql({ prices, keys }: ArrivedColumns): string {
   const said = keys > 0
   const texts = { ...TEXTS, ...(prices ? PRICED_TEXTS : {}), ...(said ? { values: 'value' } : {}) }
-  const numbers = { ...NUMBERS, ...(prices ? PRICED_NUMBERS : {}), ...(said ? { micros: 'toFloat64(micros)' } : {}) }
+  const numbers = { ...NUMBERS, ...(prices ? PRICED_NUMBERS : {}) }
   // The first of a group is its conversation.
   const placeOf = new Map(Object.keys({ ...texts, ...numbers }).map((name, i) => [name, i + 2]))
   const asTexts = (name: string): string =>
     `arrayDistinct(found.${placeOf.get(name)}) AS ${name}, arrayEnumerateDense(found.${placeOf.get(name)}) AS ${name}_at`
   const keysOfGroups = {
-    ...{ tool: `if(${OF_TOOLS}, ${TOOL}, '')` },
+    ...{ tool: `if(${OF_TOOLS}, ${TOOL}, '')`, micros: `if(${OF_TOOLS}, ${US}, 0)` },
     // Each failure is a group of its own.
     ...{ event: `if(failed = 1, event_id, ${NONE})`, at: `if(failed = 1, ts, toDateTime64(0, 9, 'UTC'))` },
     ...(prices ? OF_PRICED : {}),
-    ...(said ? { value: saidSql(keys), micros: `if(${OF_TOOLS}, ${US}, 0)` } : {}),
+    ...(said ? { value: saidSql(keys) } : {}),
   }
   const sums = {
     ...{ n: 'sum(sign)', timed_n: 'sum(sign * (duration_ns >= 0))', took: `sum(sign * ${US})`, version: VERSION },

@@ -40,7 +40,7 @@ export interface ArrivedRow extends held.Versioned {
   /** What is said of keys. */
   readonly values?: readonly string[]
   readonly values_at?: readonly number[]
-  readonly micros?: readonly number[]
+  readonly micros: readonly number[]
 }
 
 /** The same, with numbers of its conversations. */
@@ -94,13 +94,14 @@ export function pairsArrived(users: Users, { row, conversations }: Arrived): hel
 /** What some groups come to, in numbers that every kind has. */
 function sumsOf({ row }: Arrived, groups: Iterable<number>) {
   const byBucket = new Map<number, number>()
-  const sums = { events: 0, errors: 0, timed: 0, us: 0, last: 0 }
+  const sums = { events: 0, errors: 0, timed: 0, us: 0, slowest: 0, last: 0 }
   for (const i of groups) {
     const [count, bucket] = [row.counts[i] as number, row.buckets[i] as number]
     sums.events += count
     if (row.failed[i] === 1) sums.errors += count
     sums.timed += row.timed[i] as number
     sums.us += row.us[i] as number
+    sums.slowest = Math.max(sums.slowest, row.micros[i] as number)
     sums.last = Math.max(sums.last, row.standing[i] as number)
     byBucket.set(bucket, (byBucket.get(bucket) ?? 0) + count)
   }
@@ -112,7 +113,7 @@ function sumsOf({ row }: Arrived, groups: Iterable<number>) {
 export function figuresArrived(arrived: Arrived): DayFigures {
   const { day, row, conversations } = arrived
   const { sums, buckets } = sumsOf(arrived, conversations.keys())
-  const { last: _, ...figures } = sums
+  const { last: _last, slowest: _slowest, ...figures } = sums
   const failed = row.failed.flatMap((one, i) => (one === 1 ? [i] : []))
   const failures = failuresIn({
     conversations: Uint32Array.from(failed, i => conversations[i] as number),
@@ -192,7 +193,7 @@ export function pricesArrived({ row, conversations }: Arrived): held.PricesOfDay
 
 /** What is said of keys; `texts` number it. */
 export function saidArrived(texts: Users, { row, conversations }: Arrived): Said {
-  const { values = [], values_at = NONE, micros = NONE } = row
+  const { values = [], values_at = NONE, micros } = row
   const numbers = texts.numbersOf(values)
   const groups = Map.groupBy(conversations.keys(), i => `${conversations[i]} ${values_at[i]}`)
   const all = [...groups.values()].map(some => ({

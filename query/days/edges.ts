@@ -150,6 +150,8 @@ interface Summed extends Figures {
   readonly conversations: Uint32Array
   /** Nanoseconds of the day at which the last one stands. */
   readonly last: number
+  /** Whole microseconds of the longest; 0 where none was timed. */
+  readonly slowest: number
 }
 
 /** Whether an event passes, by its conversation and by the number of what it says. */
@@ -160,7 +162,7 @@ const histogram = createHistogram()
 
 function summed(all: readonly EdgeRows[], { day, from, to, passes }: AskedEdge, marks: Uint8Array): Summed {
   const found: number[] = []
-  const sums = { events: 0, errors: 0, timed: 0, us: 0, last: 0 }
+  const sums = { events: 0, errors: 0, timed: 0, us: 0, slowest: 0, last: 0 }
   for (const { conversations, instants, counts, micros, buckets, failed, said } of all) {
     for (let i = 0; i < instants.length; i++) {
       const at = instants[i] as number
@@ -173,6 +175,7 @@ function summed(all: readonly EdgeRows[], { day, from, to, passes }: AskedEdge, 
       if (us >= 0) {
         sums.timed += n
         sums.us += n * us
+        if (us > sums.slowest) sums.slowest = us
       }
       if (at > sums.last) sums.last = at
       histogram.add(buckets[i] as number, n)

@@ -56,7 +56,7 @@ export async function readFilteredTools(kept: KeptDays, reader: Reader, asked: A
 
 /** Calls of one tool. */
 interface Calls {
-  readonly sum: { calls: number; errors: number; timed: number; us: number }
+  readonly sum: { calls: number; errors: number; timed: number; us: number; slowest: number }
   /** By group, so that one may come several times. */
   readonly conversations: number[]
   readonly histogram: ReturnType<typeof createHistogram>
@@ -97,6 +97,7 @@ function addCalls(memory: OrganizationDays, { day, said, passes }: PassingDay, f
         if (hasFailed(entry)) calls.sum.errors++
         if (bucket >= 0) calls.sum.timed++
         calls.sum.us += callUs[at] as number
+        calls.sum.slowest = Math.max(calls.sum.slowest, callUs[at] as number)
         calls.histogram.add(bucket)
         if (calls.conversations.at(-1) !== conversation) calls.conversations.push(conversation)
         if (isNewest[place] && extents !== undefined) {
@@ -113,7 +114,7 @@ function addCalls(memory: OrganizationDays, { day, said, passes }: PassingDay, f
 }
 
 function begin(found: Map<string, Calls>, tool: string, day: string): Calls {
-  const sum = { calls: 0, errors: 0, timed: 0, us: 0 }
+  const sum = { calls: 0, errors: 0, timed: 0, us: 0, slowest: 0 }
   const calls = { ...{ sum, conversations: [], histogram: createHistogram() }, tool, day, low: 0, high: 0 }
   found.set(tool, calls)
   return calls

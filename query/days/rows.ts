@@ -51,6 +51,8 @@ export interface ToolDay {
   readonly errors: number
   readonly timed: number
   readonly us: number
+  /** Whole microseconds of the longest call; 0 where none was timed. */
+  readonly slowest: number
   /** ISO 8601 */
   readonly last_at: string
   /** Who called, each conversation once. */
@@ -149,10 +151,10 @@ export function figuresOf(row: Figures): Figures {
 
 /** Calls of a tool. */
 export function toolOf(ids: Ids, row: ToolRow): ToolDay {
-  const { kind, name, calls, errors, timed, us, last_at } = row
+  const { kind, name, calls, errors, timed, us, slowest, last_at } = row
   const conversations = numbersOf(ids, row.ids)
   return {
-    ...{ kind: kind as ToolDay['kind'], name, calls, errors, timed, us, last_at, conversations },
+    ...{ kind: kind as ToolDay['kind'], name, calls, errors, timed, us, slowest, last_at, conversations },
     ...bucketsOf(row),
   }
 }

@@ -153,23 +153,23 @@ const dayFiguresOf = (rows: string, key: string): string => `
   GROUP BY key)`
 
 /**
- * Calls by tool. The instant is a key of the groups, so that the last one is never that of a reversed row. What is of no tool is one group,
+ * Calls by tool. The instant and the time taken are keys of the groups, so that the last and the longest call are never reversed ones. What is of no tool is one group,
  * which nothing but the version is taken of.
  */
 const toolsOf = (rows: string, key: string): string => `
   SELECT key, of_kind AS kind, tool AS name, toString(sum(version)) AS version,
     toFloat64(sum(n)) AS calls, toFloat64(sumIf(n, failure = 1)) AS errors, toFloat64(sum(timed)) AS timed, toFloat64(sum(us)) AS us,
-    maxIf(at, n > 0) AS last_at, ${base64('groupUniqArrayIf(conversation, n > 0)')} AS ids,
+    toFloat64(maxIf(took, n > 0)) AS slowest, maxIf(at, n > 0) AS last_at, ${base64('groupUniqArrayIf(conversation, n > 0)')} AS ids,
     sumMapIf([bucket], [toFloat64(n)], n > 0) AS of_buckets, of_buckets.1 AS buckets, of_buckets.2 AS counts
   FROM (
     SELECT ${key} AS key, ${OF_TOOLS} AS called, if(called, toString(kind), '') AS of_kind, if(called, toString(name), '') AS tool,
       if(called, conversation_id, ${NONE}) AS conversation,
       if(called, ts, toDateTime64(0, 9, 'UTC')) AS at, if(called, failed, 0) AS failure, if(called, latency_bucket, 0) AS bucket,
-      sum(sign) AS n, sum(sign * (duration_ns >= 0)) AS timed,
-      sum(sign * if(duration_ns >= 0, intDiv(duration_ns, 1000), 0)) AS us, ${VERSION} AS version
+      if(called AND duration_ns >= 0, intDiv(duration_ns, 1000), 0) AS took,
+      sum(sign) AS n, sum(sign * (duration_ns >= 0)) AS timed, n * took AS us, ${VERSION} AS version
     FROM events
     WHERE ${OURS} AND ${rows}
-    GROUP BY key, called, of_kind, tool, conversation, at, failure, bucket
+    GROUP BY key, called, of_kind, tool, conversation, at, failure, bucket, took
     ${BY_ROWS}
   )
   GROUP BY key, of_kind, tool`

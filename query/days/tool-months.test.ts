@@ -29,7 +29,17 @@ const dayOf = (i: number, more: readonly number[] = []): ToolsOfDay => ({
     const conversations = Uint32Array.from([i * 40 + n, i * 40 + 7, (i + 1) * 40 + n, ...more])
     const last_at = `${DAYS[i]}T10:00:00.000000000Z`
     return {
-      ...{ kind: 'tool', name, calls: 5 + n, errors: n, timed: 4, us: 1_000 * i, last_at, conversations },
+      ...{
+        kind: 'tool',
+        name,
+        calls: 5 + n,
+        errors: n,
+        timed: 4,
+        us: 1_000 * i,
+        slowest: i * 7 + n,
+        last_at,
+        conversations,
+      },
       ...{ buckets: [i % 9, 3], counts: [2, 2] },
     }
   }),
@@ -45,6 +55,7 @@ function told(sums: readonly ToolSum[], name: string) {
   return {
     ...{ conversations: conversations.count(), users: of.count() - (of.has(0) ? 1 : 0) },
     ...{ calls: total(some, sum => sum.calls), us: total(some, sum => sum.us) },
+    slowest: Math.max(0, ...some.map(sum => sum.slowest)),
     slow: total(some, ({ buckets, counts }) => counts[Array.from(buckets).indexOf(8)] ?? 0),
   }
 }
@@ -61,6 +72,7 @@ function recounted(asked: readonly string[], name: string) {
     users: of.size,
     calls: total(some, s => s.calls),
     us: total(some, s => s.us),
+    slowest: Math.max(0, ...some.map(s => s.slowest)),
     slow,
   }
 }

@@ -130,12 +130,13 @@ function catchUp(month: Month, { users }: Sizes, people: People): void {
 /** Sums of one tool, without who called. */
 export function together(some: readonly Omit<ToolDay, 'conversations'>[]): Omit<ToolDay, 'conversations'> {
   const { kind, name } = some[0] as ToolDay
-  const sums = { calls: 0, errors: 0, timed: 0, us: 0, last_at: '' }
-  for (const { calls, errors, timed, us, last_at, buckets, counts } of some) {
+  const sums = { calls: 0, errors: 0, timed: 0, us: 0, slowest: 0, last_at: '' }
+  for (const { calls, errors, timed, us, slowest, last_at, buckets, counts } of some) {
     sums.calls += calls
     sums.errors += errors
     sums.timed += timed
     sums.us += us
+    sums.slowest = Math.max(sums.slowest, slowest)
     if (last_at > sums.last_at) sums.last_at = last_at
     for (let i = 0; i < buckets.length; i++) histogram.add(buckets[i] as number, counts[i] as number)
   }

@@ -14,7 +14,7 @@ import { RAGGED_TOOLS_SQL } from './sql.ts'
 import { type ToolSum, together } from './tool-months.ts'
 
 /** A tool with its figures and its people: what `readToolFigures` and `readToolPeople` answer. */
-export type KeptTool = ToolRecord & Pick<ToolPeople, 'conversations' | 'users' | 'last_at'>
+export type KeptTool = ToolRecord & Pick<ToolPeople, 'conversations' | 'users' | 'slowest' | 'last_at'>
 
 /** In the order in which the store sorts them. */
 const KINDS: readonly ToolDay['kind'][] = ['tool', 'resource', 'prompt']
@@ -58,7 +58,6 @@ function sumOf(some: readonly ToolSum[], counter: Counter): KeptTool {
   const [p50 = -1, p95 = -1, p99 = -1] = levelsOf([{ buckets, counts }], [0.5, 0.95, 0.99])
   return {
     ...{ ...sums, timed: String(timed), us: String(us), buckets: [p50, p95, p99] },
-    slowest: Array.from(buckets).reduce((most, bucket) => Math.max(most, bucket), -1),
     ...counter(some),
   }
 }

@@ -42,7 +42,6 @@ export interface ToolRecord {
   readonly timed: string
   readonly us: string
   readonly buckets: readonly [number, number, number]
-  readonly slowest: number
 }
 
 export const toolGroupsSql = (conditions: Conditions): string =>
@@ -55,7 +54,7 @@ export const toolGroupsSql = (conditions: Conditions): string =>
 const figuresSql = (conditions: Conditions): string => `
   SELECT
     kind, name, toUInt32(sum(n)) AS calls, toUInt32(sumIf(n, failed = 1)) AS errors, sum(timed_n) AS timed, sum(us_n) AS us,
-    ${bucketsAt([0.5, 0.95, 0.99])} AS buckets, max(latency_bucket) AS slowest
+    ${bucketsAt([0.5, 0.95, 0.99])} AS buckets
   FROM (
     SELECT kind, name, failed, latency_bucket, sum(n) AS n, sum(timed) AS timed_n, sum(us) AS us_n
     FROM (${toolGroupsSql(conditions)})
@@ -77,17 +76,22 @@ export interface ToolPeople {
   readonly name: string
   readonly conversations: number
   readonly users: number
+  /** Whole microseconds of the longest call; 0 where none was timed. */
+  readonly slowest: number
   readonly last_at: string
-  /** -1: a reversed row is unmerged, and `last_at` may be its time. */
+  /** -1: a reversed row is unmerged, and `slowest` and `last_at` may be its. */
   readonly least: 1 | -1
 }
+
+/** Whole microseconds of the longest event; 0 where none was timed: -1 ns is less than one. */
+const SLOWEST = 'max(intDiv(duration_ns, 1000))'
 
 const peopleSql = (conditions: Conditions): string => `
   SELECT
     kind, name, toUInt32(uniqExact(conversation_id)) AS conversations, toUInt32(uniqExactIf(user, user != '')) AS users,
-    max(last) AS last_at, min(lowest) AS least
+    toFloat64(max(took)) AS slowest, max(last) AS last_at, min(lowest) AS least
   FROM (
-    SELECT kind, name, conversation_id, max(ts) AS last, min(sign) AS lowest
+    SELECT kind, name, conversation_id, max(ts) AS last, ${SLOWEST} AS took, min(sign) AS lowest
     FROM events
     WHERE ${OURS} AND ${IN_WINDOW}${andAll(ofTools(conditions).sql)}
     GROUP BY kind, name, conversation_id
@@ -98,8 +102,8 @@ const peopleSql = (conditions: Conditions): string => `
   ) AS known USING (conversation_id)
   GROUP BY kind, name`
 
-const lastCallsSql = (conditions: Conditions): string => `
-  SELECT kind, name, max(ts) AS last_at
+const recountSql = (conditions: Conditions): string => `
+  SELECT kind, name, toFloat64(${SLOWEST}) AS slowest, max(ts) AS last_at
   FROM events FINAL
   PREWHERE ${OURS} AND ${IN_WINDOW}
   WHERE name IN {names:Array(String)}${andAll(ofTools(conditions).sql)}
@@ -111,14 +115,14 @@ export async function readToolPeople(reader: Reader, asked: AskedTools): Promise
   const people = new Map(rows.map(row => [toolKey(row), row]))
   const names = rows.filter(row => row.least < 0).map(row => row.name)
   if (names.length === 0) return people
-  const recounted = await reader.read<Pick<ToolPeople, 'kind' | 'name' | 'last_at'>>(
+  const recounted = await reader.read<Pick<ToolPeople, 'kind' | 'name' | 'slowest' | 'last_at'>>(
     'tool_last_calls',
-    lastCallsSql(asked.conditions),
+    recountSql(asked.conditions),
     { ...bound(asked), names },
   )
   for (const row of recounted) {
     const found = people.get(toolKey(row))
-    if (found) people.set(toolKey(row), { ...found, last_at: row.last_at })
+    if (found) people.set(toolKey(row), { ...found, slowest: row.slowest, last_at: row.last_at })
   }
   return people
 }

@@ -2,12 +2,13 @@
 import { QueryFilters } from '#proto/dashboard/shared.ts'
 import type { ToolStat } from '#proto/dashboard/tools.ts'
 import { ToolStatsResponse } from '#proto/dashboard/tools.ts'
+import { latencyOfBucket } from '#proto/rows.ts'
 import { isoTime } from '../../answers.ts'
 import { readFilteredTools } from '../../days/filtered-tools.ts'
 import { readKeptTools } from '../../days/tools.ts'
 import type { Call } from '../../endpoint.ts'
 import { endpoint } from '../../endpoint.ts'
-import { averageMs, bucketMs } from '../../latency.ts'
+import { averageMs } from '../../latency.ts'
 import type { AskedTools, ToolPeople, ToolRecord } from '../../reads/tools.ts'
 import { readToolFigures, readToolPeople, toolKey } from '../../reads/tools.ts'
 import { askedTools } from './filters.ts'
@@ -43,7 +44,9 @@ export async function readToolStats(call: Call, asked: AskedTools): Promise<Tool
 
 function toolStat(tool: ToolRecord, people: Omit<ToolPeople, 'least'>): ToolStat {
   const { calls, errors, timed } = tool
-  const ms = (bucket: number): number | null => (timed === '0' ? null : bucketMs(bucket))
+  const max = timed === '0' ? null : people.slowest / 1000
+  // The middle of a bucket may be beyond the longest call in it.
+  const ms = (bucket: number): number | null => (max === null ? null : Math.min(latencyOfBucket(bucket), max))
   const [p50, p95, p99] = tool.buckets
   return {
     tool_name: tool.name,
@@ -57,7 +60,7 @@ function toolStat(tool: ToolRecord, people: Omit<ToolPeople, 'least'>): ToolStat
     p50_latency: ms(p50),
     p95_latency: ms(p95),
     p99_latency: ms(p99),
-    max_latency: ms(tool.slowest),
+    max_latency: max,
     conversations: people.conversations,
     users: people.users,
     last_called_at: isoTime(people.last_at),
