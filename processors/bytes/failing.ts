@@ -44,7 +44,7 @@ function placesOf(facts: Facts, field: 'error_type' | 'error_message', accept: A
 export function readFailure(plan: FailurePlan, events: readonly SpanEvent[]): Failure | null {
   const { by, statusMessage, types, messages } = plan
   const type = firstOf(types, asName, events)
-  return failureSaying(by, type, statusMessage || firstOf(messages, asMessage, events))
+  return failureSaying(by, { type, said: firstOf(messages, asMessage, events), status: statusMessage })
 }
 
 function firstOf(places: readonly ErrorPlace[], accept: Accept<string>, events: readonly SpanEvent[]): string {

@@ -206,8 +206,8 @@ function fieldOf(
   const email = column.name === 'user_email' && winner !== undefined ? textOfValue(winner.value) : ''
   const value = cut(email || column.value(row))
   const because = column.because(reading, row)
-  // Usage that does not count, and a status that speaks first, were found and then passed over.
-  const overruled = winner !== undefined && (value === '' || (column.name === 'error_message' && because !== ''))
+  // Usage that does not count was found and then passed over.
+  const overruled = winner !== undefined && value === ''
   const took = winner !== undefined && !overruled
   const ignored = looks.filter(look => look !== winner || overruled)
   return {

@@ -19,13 +19,18 @@ export function failureOf(facts: Facts): Failure | null {
   const by = failureMark(facts)
   if (by === '') return null
   const type = facts.find('error_type', asName)?.value ?? ''
-  return failureSaying(by, type, facts.span.statusMessage || (facts.find('error_message', asMessage)?.value ?? ''))
+  const said = facts.find('error_message', asMessage)?.value ?? ''
+  return failureSaying(by, { type, said, status: facts.span.statusMessage })
 }
 
-/** A failure of which this is said; null when the framework only steers by it. */
-export function failureSaying(by: string, type: string, said: string): Failure | null {
-  const message = said || type
-  return steering.test(type) || steering.test(message) ? null : { type, message, by }
+/** A failure of which this is said, and what the status says of it; null when the framework only steers by it. */
+export function failureSaying(
+  by: string,
+  { type, said, status }: { readonly type: string; readonly said: string; readonly status: string },
+): Failure | null {
+  // The status often says no more than that, or where, something failed.
+  const message = said || status || type
+  return [type, said, status].some(text => steering.test(text)) ? null : { type, message, by }
 }
 
 /** A value as what is said about a failure. */

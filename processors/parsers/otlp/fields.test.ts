@@ -329,6 +329,12 @@ t.test('failures', async t => {
   f({}, { status: { code: 2 } }, 1, '', '')
   f({}, { status: { code: 2, message: 'm' } }, 1, '', 'm')
   f({}, { status: { code: 1 }, ...exception({ 'exception.type': 'E', 'exception.message': 'm' }) }, 1, 'E', 'm')
+  const status = { code: 2, message: 'the agent failed' }
+  const thrown = exception({ 'exception.type': 'E', 'exception.message': 'no such order' })
+  f({}, { status, ...thrown }, 1, 'E', 'no such order')
+  f({ 'error.message': 'no such order' }, { status }, 1, '', 'no such order')
+  f({}, { status, ...exception({ 'exception.type': 'E', 'exception.message': ' ' }) }, 1, 'E', 'the agent failed')
+  f({}, { status: { code: 2, message: 'GraphInterrupt(1)' }, ...thrown }, 0, '', '')
   f({ 'error.type': 'timeout' }, {}, 1, 'timeout', 'timeout')
   f({ 'langfuse.observation.level': 'ERROR', 'langfuse.observation.status_message': 'm' }, {}, 1, '', 'm')
   f({ 'langfuse.observation.level': 'WARNING' }, {}, 0, '', '')
