@@ -32,10 +32,15 @@ interface Said {
   readonly summary?: string
   /** Before the start of the call, to have it in another month. */
   readonly earlierMs?: number
+  /** Of the link to its recording. */
+  readonly signature?: string
 }
 
 /** A report of `exchanges` questions and answers, long enough for a text of their own. */
-function reportOf(id: string, { exchanges, cost, summary, earlierMs = 0 }: Said): { message: object } {
+function reportOf(
+  id: string,
+  { exchanges, cost, summary, earlierMs = 0, signature = 'first' }: Said,
+): { message: object } {
   const at = STARTED_MS - earlierMs
   const words = (who: string, i: number): string => `${who} ${i} of ${exchanges} ${'x'.repeat(300)}`
   return {
@@ -47,7 +52,7 @@ function reportOf(id: string, { exchanges, cost, summary, earlierMs = 0 }: Said)
       call: { id, customer: { number: '+15550001' } },
       ...(summary === undefined ? {} : { analysis: { summary } }),
       artifact: {
-        recordingUrl: `https://recordings.example.org/${id}.wav?signature=${randomUUID()}`,
+        recordingUrl: `https://recordings.example.org/${id}.wav?signature=${signature}`,
         messages: Array.from({ length: exchanges }, (_, i) => [
           { role: 'user', message: words('question', i), time: at + i * 2000 },
           { role: 'bot', message: words('answer', i), time: at + i * 2000 + 1000 },
@@ -110,13 +115,22 @@ async function shows(
 
 /** What reads take a call's captures from. */
 async function capturesOf(store: Store, call: string): Promise<Record<string, string>[]> {
-  const rows = await store.read<{ metadata: Record<string, string> }>(
-    `SELECT metadata FROM sessions
+  return (await readCaptures(store, call)).map(row => row.metadata)
+}
+
+const recordingsOf = async (store: Store, call: string): Promise<string[]> =>
+  (await readCaptures(store, call)).map(row => row.recording_url)
+
+function readCaptures(
+  store: Store,
+  call: string,
+): Promise<{ metadata: Record<string, string>; recording_url: string }[]> {
+  return store.read(
+    `SELECT metadata, recording_url FROM sessions
      WHERE conversation_id = {conversation:UUID} AND (conversation_id, origin_sequence, origin_frame) NOT IN
        (SELECT conversation_id, origin_sequence, origin_frame FROM replaced_reports)`,
     { parameters: { conversation: conversationIdOf(organization, call) } },
   )
-  return rows.map(row => row.metadata)
 }
 
 t.test('the latest report of a call stands: in one block, across blocks, across owners', async t => {
@@ -134,6 +148,10 @@ t.test('the latest report of a call stands: in one block, across blocks, across 
   t.equal(captures.length, 1)
   t.notMatch(captures[0], { 'analysis.summary': 'partial' }, 'what the later report does not say is gone')
   await shows(t, bench, await publish(bench, envelopeOf([reportOf(call, complete)])), 5, 1.25)
+  t.match(await recordingsOf(store, call), [/signature=first$/], 'sent again as it was, it is a repeat')
+  const fresh = reportOf(call, { ...complete, signature: 'fresh' })
+  await shows(t, bench, await publish(bench, envelopeOf([fresh])), 5, 1.25)
+  t.match(await recordingsOf(store, call), [/signature=fresh$/], 'the link that is good for longer stands, alone')
   await owner.stop()
   owner = await own(t, bench)
   await shows(t, bench, await publish(bench, envelopeOf([reportOf(call, complete)])), 5, 1.25)

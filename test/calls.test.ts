@@ -282,6 +282,7 @@ t.test('every call reads as its report, whatever came before it', async t => {
   for (const { said, id } of calls) {
     const row = conversations.find(conversation => conversation.conversation_id === id)
     t.equal(row?.has_audio, said.recording !== undefined)
+    if (said.durationMs !== null) t.equal(row?.duration_ms, said.durationMs, 'as long as the call was')
     t.equal(row?.tool_call_count, said.tools.length)
     t.equal(row?.error_count, said.tools.filter(([, outcome]) => outcome === 'failed').length)
     t.equal(row?.agent_names.length, 1)

@@ -15,11 +15,13 @@ import type { ChosenConversation } from '../../reads/conversation-page.ts'
 import { readCosts } from '../../reads/costs.ts'
 import type { EventRecord } from '../../reads/events.ts'
 import { lendersAmong, readLenders } from '../../reads/lenders.ts'
-import type { SessionState } from '../../reads/sessions.ts'
+import { readSenders, type SessionState, type UserOf } from '../../reads/sessions.ts'
 import type { Texts } from '../../reads/texts.ts'
 import { readTexts } from '../../reads/texts.ts'
 import { type ConversationParts, readWhole, WHOLE_MAX_EVENTS } from '../../reads/whole-conversations.ts'
 
+/** Where the metadata of a call's capture has its length (processors/parsers/voice-metadata.ts). */
+const CALL_LENGTH_KEY = 'parley.duration_ms'
 const NO_SESSIONS: ReadonlyMap<string, SessionState> = new Map()
 
 /** Conversations that are shown; `known`: what kept days know of them, where they have told; `begun`: what is read by a guess. */
@@ -79,7 +81,7 @@ export async function hydrate(
     partsRead.then(parts => withTexts(reader, parts, excludeIo, orElse)),
     Promise.all([sessionsRead, partsRead]).then(([sessions, { facts }]) => ofUsers(usersOf(ids, sessions, facts))),
   ])
-  const events = eventsOf(newest, sessions)
+  const events = eventsOf(newest, await orElse(readSenders(reader, newest.records, sessions), () => ''))
   return ids.flatMap(id => {
     const figures = facts.get(id)
     // Moved to another conversation since the page was chosen.
@@ -132,7 +134,7 @@ function conversationRow(
     agent_names: [...facts.agent_names],
     started_at: isoTime(facts.first),
     last_active: isoTime(facts.last),
-    duration_ms: Date.parse(facts.last) - Date.parse(facts.first),
+    duration_ms: callLengthMs(session) ?? Date.parse(facts.last) - Date.parse(facts.first),
     message_count: facts.events,
     tool_call_count: facts.tool_calls,
     error_count: facts.errors,
@@ -143,6 +145,12 @@ function conversationRow(
     has_audio: (session?.recording_url ?? '') !== '',
     ...(facts.provisional === 1 ? { provisional: true as const } : {}),
   }
+}
+
+/** A call's own length, as its report says it: its events begin when somebody begins to speak, where they have times at all. */
+function callLengthMs(session: SessionState | undefined): number | undefined {
+  const said = session?.metadata[CALL_LENGTH_KEY] ?? ''
+  return /^\d{1,15}$/.test(said) ? Number(said) : undefined
 }
 
 /** Texts of events; `all` of their conversations, where they have been read. */
@@ -183,14 +191,11 @@ async function withTexts(
 }
 
 /** Their rows by conversation, newest first. */
-function eventsOf(
-  { records, texts }: NewestEvents,
-  sessions: ReadonlyMap<string, SessionState>,
-): Map<string, ConversationEvent[]> {
+function eventsOf({ records, texts }: NewestEvents, userOf: UserOf): Map<string, ConversationEvent[]> {
   const byConversation = new Map<string, ConversationEvent[]>()
   for (const record of records) {
     const events = byConversation.get(record.conversation_id) ?? []
-    const head = eventHead(record, sessions.get(record.conversation_id))
+    const head = eventHead(record, userOf(record))
     events.push(texts === undefined ? head : { ...head, ...(texts.get(record.event_id) ?? NO_TEXTS) })
     byConversation.set(record.conversation_id, events)
   }
