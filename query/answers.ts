@@ -3,7 +3,6 @@ import type { EventRow, Preview } from '#proto/dashboard/shared.ts'
 import { NIL_UUID } from '#proto/ids.ts'
 import { Present } from '#proto/rows.ts'
 import type { EventRecord } from './reads/events.ts'
-import type { SessionUser } from './reads/sessions.ts'
 import type { Lenders, TextSource, Texts } from './reads/texts.ts'
 
 const NS_PER_MS = 1_000_000
@@ -51,8 +50,8 @@ export function placeOf({ event_id, ...sent }: Sent & Pick<EventRow, 'event_id'>
   return { event_id, conversation_id, session_id: originalIdOf(sent) ?? conversation_id }
 }
 
-/** An event for a list; its user is its own, or the conversation's. */
-export function eventHead(event: EventRecord, session: SessionUser | undefined): EventHead {
+/** An event for a list; `captured`: whom captures name as its user, where it names none itself. */
+export function eventHead(event: EventRecord, captured: string): EventHead {
   return {
     ...placeOf(event),
     timestamp: isoTime(event.ts),
@@ -61,7 +60,7 @@ export function eventHead(event: EventRecord, session: SessionUser | undefined):
     kind: event.kind,
     success: event.failed === 0,
     latency: latencyMs(event.duration_ns),
-    user_id: event.user_id || session?.user_id || null,
+    user_id: event.user_id || captured || null,
     metadata: event.metadata,
     parent_id: event.parent_id === NIL_UUID ? null : event.parent_id,
     ...usageOf(event),

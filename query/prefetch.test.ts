@@ -60,7 +60,7 @@ t.test('a conversation that kept days know is read beside its bounds, and anew w
   t.strictSame(detail.messages, first.body)
   const [before, all] = rounds()
   t.equal(before, 3, 'captures, bounds and events')
-  t.equal(all, 4, 'and a text that is longer than its preview')
+  t.equal(all, 5, 'a text that is longer than its preview, and who was captured when, as there were several users')
   await insertEvents(db.store, [
     storedEvent({
       ...{ organization: a.organization, conversation_id: CHAT, event_id: id(703) },

@@ -35,7 +35,7 @@ const EXCHANGEABLE: ReadonlySet<Question> = new Set<Question>([
     'log_page',
     'log_reach',
   ] as const),
-  ...(['session_users', 'sessions', 'texts', 'turn_texts'] as const),
+  ...(['senders', 'session_users', 'sessions', 'texts', 'turn_texts'] as const),
 ])
 
 /** A read, as it is asked. */

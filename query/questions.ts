@@ -23,6 +23,7 @@ export const QUESTIONS = {
   live: 'lookUp',
   origin: 'lookUp',
   receipt: 'lookUp',
+  senders: 'lookUp',
   session_users: 'lookUp',
   sessions: 'lookUp',
   texts: 'lookUp',

@@ -3,6 +3,7 @@
 import { USER_HASH_SQL } from '#proto/erasure.ts'
 import type { Store } from '#store/client.ts'
 import { deleteRows } from '#store/deletions.ts'
+import { sendersSql } from '#store/senders.ts'
 import { type Doomed, doomedTables, GROUP, type Target } from './conditions.ts'
 
 /** Tombstones are written for sure, however long that takes. */
@@ -50,7 +51,7 @@ export async function bury(store: Store, target: Target): Promise<void> {
   await store.command(
     `INSERT INTO erased SELECT DISTINCT organization, 'event', concat(toString(${GROUP}), '/', toString(event_id)), {erasure:UUID}, now64(3)
      FROM (SELECT organization, conversation_id, trace_id, event_id FROM events WHERE ${ITS(user)}
-       UNION ALL SELECT organization, conversation_id, trace_id, event_id FROM corrections WHERE ${ITS(user)})`,
+       UNION ALL SELECT organization, conversation_id, trace_id, event_id FROM corrections WHERE ${ITS(user)}${user === undefined ? '' : SENT})`,
     { parameters: { organization, erasure, ...(user === undefined ? {} : { user }) }, settings: SETTINGS },
   )
 }
@@ -60,6 +61,14 @@ const TOMBS = `SELECT toUUID(subject) FROM erased WHERE ${OURS} AND kind = 'conv
 const ITS = (user: string | undefined): string =>
   `${OURS} AND (conversation_id IN (${TOMBS})${user === undefined ? '' : ' OR user_id = {user:String}'})`
 
+const CAPTURED = `SELECT conversation_id FROM sessions WHERE ${OURS} AND user_id = {user:String}`
+/** Events of the user's in conversations that were captured for somebody else as well. */
+const SENT = `
+       UNION ALL SELECT organization, conversation_id, trace_id, event_id FROM (${sendersSql({
+         captures: `${OURS} AND conversation_id IN (${CAPTURED})`,
+         events: `${OURS} AND conversation_id IN (${CAPTURED})`,
+       })}) WHERE sender = {user:String}`
+
 /**
  * Whole conversations: those whose captures name the user last, and those without a captured user whose events name nobody else. Of
  * other conversations only what names the user goes.
@@ -68,7 +77,6 @@ async function buryConversations(
   store: Store,
   parameters: { organization: string; erasure: string; user: string },
 ): Promise<void> {
-  const captured = `SELECT conversation_id FROM sessions WHERE ${OURS} AND user_id = {user:String}`
   const seen = `SELECT conversation_id FROM events WHERE ${OURS} AND user_id = {user:String} GROUP BY conversation_id, user_id HAVING sum(sign) > 0`
   await store.command(
     `INSERT INTO erased SELECT {organization:UUID}, 'conversation', toString(conversation_id), {erasure:UUID}, now64(3) FROM (
@@ -76,7 +84,7 @@ async function buryConversations(
          SELECT conversation_id,
            argMaxIf(user_id, (received_at, origin_sequence, origin_frame, origin_index, origin_partition), user_id != '') AS last,
            emptyArrayString() AS users
-         FROM sessions WHERE ${OURS} AND conversation_id IN (${captured} UNION DISTINCT ${seen}) GROUP BY conversation_id
+         FROM sessions WHERE ${OURS} AND conversation_id IN (${CAPTURED} UNION DISTINCT ${seen}) GROUP BY conversation_id
          UNION ALL
          SELECT conversation_id, '' AS last, groupUniqArray(user_id) AS users FROM (
            SELECT conversation_id, user_id FROM events WHERE ${OURS} AND user_id != '' AND conversation_id IN (${seen})

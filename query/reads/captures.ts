@@ -31,7 +31,7 @@ const pageSql = (since: string): string => `
 const SINCE = ` AND received_at >= {captured_from:DateTime64(3, 'UTC')}`
 
 /** A capture; all of its fields may be empty. */
-type Capture = SessionState & { readonly report: string }
+type Capture = Omit<SessionState, 'several_users'> & { readonly report: string }
 
 /** States by conversation id; conversations without a capture are absent. `from`: the day (YYYY-MM-DD) on which the first one arrived. */
 export async function readStates(
@@ -40,7 +40,7 @@ export async function readStates(
   { from, capturesMax = PAGE_CAPTURES_MAX }: { from?: string | undefined; capturesMax?: number } = {},
 ): Promise<ReadonlyMap<string, SessionState>> {
   if (conversations.length === 0) return new Map()
-  const captures = await reader.read<SessionState>('captures', pageSql(from === undefined ? '' : SINCE), {
+  const captures = await reader.read<Omit<Capture, 'report'>>('captures', pageSql(from === undefined ? '' : SINCE), {
     conversations,
     limit: capturesMax + 1,
     ...(from !== undefined && { captured_from: `${from} 00:00:00.000` }),
@@ -66,7 +66,7 @@ export async function readSession(
 }
 
 /** The state after some captures, in their order: later ones win field by field and key by key. */
-function stateOf(conversation_id: string, captures: readonly SessionState[]): SessionState {
+function stateOf(conversation_id: string, captures: readonly Omit<Capture, 'report'>[]): SessionState {
   const latest = (field: 'session_id' | 'user_id' | 'user_email' | 'connection_type' | 'recording_url'): string =>
     captures.findLast(capture => capture[field] !== '')?.[field] ?? ''
   const merged = (field: 'user_data' | 'metadata'): Record<string, string> => {
@@ -86,5 +86,6 @@ function stateOf(conversation_id: string, captures: readonly SessionState[]): Se
       (min, { started_at }) => (started_at < min ? started_at : min),
       captures[0]?.started_at ?? '',
     ),
+    several_users: new Set(captures.map(capture => capture.user_id).filter(Boolean)).size > 1 ? 1 : 0,
   }
 }

@@ -74,12 +74,17 @@ export const EVENTS_BY_KEY = `
     AND conversation_id IN {conversations:Array(UUID)}
     AND event_id IN {events:Array(UUID)}`
 
+/** When some events were, as what finds them by their key binds it. */
+export const instantsOf = (keys: readonly Pick<EventKey, 'ts'>[]): { instants: string[]; hours: string[] } => ({
+  instants: [...new Set(keys.map(key => sqlTime(key.ts)))],
+  hours: [...new Set(keys.map(key => `${sqlTime(key.ts).slice(0, 13)}:00:00`))],
+})
+
 /** The rows of some keys, in the order of the keys; a key that has gone since it was found is left out. */
 export async function readEvents(reader: Reader, keys: readonly EventKey[]): Promise<EventRecord[]> {
   if (keys.length === 0) return []
   const rows = await reader.read<EventRecord>('events', EVENTS_BY_KEY, {
-    instants: [...new Set(keys.map(key => sqlTime(key.ts)))],
-    hours: [...new Set(keys.map(key => `${sqlTime(key.ts).slice(0, 13)}:00:00`))],
+    ...instantsOf(keys),
     conversations: [...new Set(keys.map(key => key.conversation_id))],
     events: keys.map(key => key.event_id),
   })

@@ -17,6 +17,7 @@ import { readFacts } from '../../reads/conversation-facts.ts'
 import { costOfEvent } from '../../reads/costs.ts'
 import type { EventRecord } from '../../reads/events.ts'
 import { lendersAmong, readLenders } from '../../reads/lenders.ts'
+import { readSenders } from '../../reads/sessions.ts'
 import { type Lenders, readTexts } from '../../reads/texts.ts'
 import { parentsFirst } from '../../span-tree.ts'
 import { largest } from '../../text-order.ts'
@@ -87,12 +88,12 @@ function times({ session }: FoundConversation, facts: Facts | undefined): { star
 
 async function readMessages(
   reader: Reader,
-  { session, bounds }: FoundConversation,
+  { id, session, bounds }: FoundConversation,
   oldest: OldestEvents,
 ): Promise<MessageRow[]> {
   if (bounds === null) return []
   const records = parentsFirst(oldest.records.slice(0, MESSAGES_MAX))
-  const [[texts, lenders], children] = await Promise.all([
+  const [[texts, lenders], children, userOf] = await Promise.all([
     lendersOf(reader, records, oldest).then(
       async lenders => [await readTexts(reader, records, IO_PREVIEW_MAX_BYTES, lenders), lenders] as const,
     ),
@@ -103,10 +104,11 @@ async function readMessages(
           bounds,
           records.map(record => record.event_id),
         ),
+    readSenders(reader, records, new Map(session ? [[id, session]] : [])),
   ])
   return records.map(record => {
     return {
-      ...eventHead(record, session),
+      ...eventHead(record, userOf(record)),
       ...(texts.get(record.event_id) ?? NO_TEXTS),
       preview: previewOf(record, lenders.get(record.event_id)),
       children_count: children.get(record.event_id) ?? 0,

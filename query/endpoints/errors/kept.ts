@@ -10,7 +10,6 @@ import type { Reader } from '../../reader.ts'
 import { readConversationRows } from '../../reads/conversation-rows.ts'
 import { type EventKey, type EventRecord, eventsAmong, identityOf, readEvents } from '../../reads/events.ts'
 import { lendersAmong } from '../../reads/lenders.ts'
-import type { SessionUser } from '../../reads/sessions.ts'
 import { WHOLE_MAX_EVENTS } from '../../reads/whole-conversations.ts'
 import { windowOf } from '../../window.ts'
 import { fillRows, type LogRow } from '../raw-logs/list.ts'
@@ -43,8 +42,8 @@ export async function readKeptPage(call: Call, request: QueryFilters): Promise<F
   // What surely passes was chosen already.
   const passing = areSure ? [] : records.filter(passes(failures, filters)).slice(slice.offset)
   const shown = areSure ? records : passing.slice(0, request.page_size)
-  const lenders = all === undefined ? {} : { lenders: lendersAmong(all, shown) }
-  const rows = await fillRows(call, shown, false, { users: usersOf(failures), ...lenders })
+  const known = all === undefined ? {} : { lenders: lendersAmong(all, shown) }
+  const rows = await fillRows(call, shown, false, known)
   return { found: (areSure ? failures.slice(slice.offset) : passing).slice(0, slice.limit), rows }
 }
 
@@ -75,9 +74,3 @@ function passes(failures: readonly FailedEvent[], filters: readonly KeyFilter[])
 /** What `saysOneOf` asks the store of what is no array. */
 const saysOne = (metadata: EventRecord['metadata'], { key, values }: KeyFilter): boolean =>
   Object.hasOwn(metadata, key) && values.includes(metadata[key] as string)
-
-/** Whom captures name, by conversation. */
-function usersOf(failures: readonly FailedEvent[]): ReadonlyMap<string, SessionUser> {
-  const named = failures.filter(({ user }) => user !== '')
-  return new Map(named.map(({ conversation_id, user: user_id }) => [conversation_id, { conversation_id, user_id }]))
-}

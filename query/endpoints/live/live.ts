@@ -91,11 +91,11 @@ async function* step(
 ): AsyncGenerator<string> {
   const found = await readRanges(call, ranges, conditions)
   const records = found.slice(0, LIVE_EVENTS_MAX).reverse()
-  const [users, lenders] = await Promise.all([readUsersOf(call.reader, records), readLenders(call.reader, records)])
+  const [userOf, lenders] = await Promise.all([readUsersOf(call.reader, records), readLenders(call.reader, records)])
   if (found.length > LIVE_EVENTS_MAX) yield frame({ type: 'skipped' })
   for (const [i, record] of records.entries()) {
     const preview = previewOf(record, lenders.get(record.event_id))
-    const event = { ...eventHead(record, users.get(record.conversation_id)), preview }
+    const event = { ...eventHead(record, userOf(record)), preview }
     yield frame({ type: 'event', event }, i === records.length - 1 ? id : undefined)
   }
 }

@@ -17,8 +17,7 @@ import { findBySentId, findTrace, uuidOf } from '../../reads/ids.ts'
 import { readLenders } from '../../reads/lenders.ts'
 import { readLogPage } from '../../reads/log-page.ts'
 import { readFoundKeys, searchFor } from '../../reads/search.ts'
-import type { SessionUser } from '../../reads/sessions.ts'
-import { readUsersOf } from '../../reads/sessions.ts'
+import { readUsersOf, type UserOf } from '../../reads/sessions.ts'
 import { OURS, sqlTime } from '../../reads/sql.ts'
 import type { Lenders, Texts } from '../../reads/texts.ts'
 import { readTexts } from '../../reads/texts.ts'
@@ -51,9 +50,8 @@ export interface LogRow {
   readonly texts: Texts
 }
 
-/** What needs not be asked for: who conversations are of, and who lends texts to events. */
+/** What needs not be asked for: who lends texts to events. */
 interface Known {
-  readonly users?: ReadonlyMap<string, SessionUser>
   readonly lenders?: ReadonlyMap<string, Lenders>
 }
 
@@ -64,14 +62,14 @@ export async function fillRows(
   excludeIo: boolean,
   known: Known = {},
 ): Promise<LogRow[]> {
-  const [users, [lenders, found]] = await Promise.all([
-    known.users ?? readUsersOf(reader, records),
+  const [userOf, [lenders, found]] = await Promise.all([
+    readUsersOf(reader, records),
     Promise.resolve(known.lenders ?? readLenders(reader, records)).then(
       async lenders =>
         [lenders, excludeIo ? undefined : await readTexts(reader, records, IO_PREVIEW_MAX_BYTES, lenders)] as const,
     ),
   ])
-  return rowsOf(records, users, lenders, found)
+  return rowsOf(records, userOf, lenders, found)
 }
 
 /** The same a part at a time, so that the texts of a part take at most about `maxBytes`. */
@@ -81,7 +79,7 @@ export async function* fillRowsInParts(
   excludeIo: boolean,
   maxBytes: number,
 ): AsyncGenerator<LogRow[]> {
-  const [users, lenders] = await Promise.all([readUsersOf(reader, records), readLenders(reader, records)])
+  const [userOf, lenders] = await Promise.all([readUsersOf(reader, records), readLenders(reader, records)])
   const bytesOf = (record: EventRecord): number => {
     const { input = record, output = record }: Lenders = lenders.get(record.event_id) ?? {}
     return Math.min(input.input_bytes, IO_PREVIEW_MAX_BYTES) + Math.min(output.output_bytes, IO_PREVIEW_MAX_BYTES)
@@ -93,20 +91,20 @@ export async function* fillRowsInParts(
     }
     const part = records.slice(from, to)
     const texts = excludeIo ? undefined : await readTexts(reader, part, IO_PREVIEW_MAX_BYTES, lenders)
-    yield rowsOf(part, users, lenders, texts)
+    yield rowsOf(part, userOf, lenders, texts)
     from = to
   }
 }
 
 function rowsOf(
   records: readonly EventRecord[],
-  users: ReadonlyMap<string, SessionUser>,
+  userOf: UserOf,
   lenders: ReadonlyMap<string, Lenders>,
   found: ReadonlyMap<string, Texts> | undefined,
 ): LogRow[] {
   return records.map(record => {
     const texts = found?.get(record.event_id) ?? NO_TEXTS
-    const head = eventHead(record, users.get(record.conversation_id))
+    const head = eventHead(record, userOf(record))
     return { row: { ...head, ...texts, preview: previewOf(record, lenders.get(record.event_id)) }, record, texts }
   })
 }
