@@ -1,5 +1,5 @@
 // The receiver's settings.
-import { clickhouseDatabase, clickhouseUrl, corsOrigins, natsUrl } from '#runtime/config.ts'
+import { clickhouseDatabase, clickhouseUrl, corsOrigins, natsUrl, queryMaxBodyBytes } from '#runtime/config.ts'
 import { choice, HTTP, integer, text, url } from '#runtime/settings.ts'
 
 const MiB = 1024 * 1024
@@ -24,6 +24,27 @@ export const ingestSettings = {
     },
   ),
   corsOrigins,
+  queryMaxBodyBytes,
+  forwardRequests: integer(
+    'PARLEY_FORWARD_REQUESTS',
+    'requests that one receiver has at the query node at a time, streams of events among them; beyond, 503',
+    { default: 1024, min: 1, max: 65_536 },
+  ),
+  forwardAddressRequests: integer(
+    'PARLEY_FORWARD_ADDRESS_REQUESTS',
+    'how many of them may be of one address; beyond, 429. A proxy in front makes one address of all: then as many as PARLEY_FORWARD_REQUESTS',
+    { default: 512, min: 1, max: 65_536 },
+  ),
+  forwardCredentialRequests: integer(
+    'PARLEY_FORWARD_CREDENTIAL_REQUESTS',
+    'how many of them may be of one token, of the API keys of one organization, or of one address without either; beyond, 429',
+    { default: 128, min: 1, max: 65_536 },
+  ),
+  forwardBytes: integer(
+    'PARLEY_FORWARD_BYTES',
+    'bytes of bodies that one receiver holds for the query node; beyond, the oldest that is not whole gives way and hears 503',
+    { default: 64 * MiB, min: 2 * MiB, max: 16 * 1024 * MiB },
+  ),
   ids: choice(
     'PARLEY_IDS',
     '`strict` refuses session and event ids that are no uuids, `map` maps them to uuids and keeps the original',

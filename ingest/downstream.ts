@@ -1,7 +1,8 @@
 // A request for the query node as forward.ts sees it: its headers and body, and the ways to answer it piece by piece.
-import type { Exchange, ResponseHandle } from '#ingest/exchange.ts'
+import type { BodyTaker, Exchange, ResponseHandle } from '#ingest/exchange.ts'
 import { endHead } from '#ingest/exchange.ts'
 import type { Downstream } from '#ingest/forward.ts'
+import type { HeaderPairs } from '#ingest/head.ts'
 
 /** What is used of a server's request object; it dies with the call that brought it. */
 export interface RequestHandle {
@@ -14,9 +15,6 @@ export interface RequestHandle {
 /** What is used of its response beyond a single answer. */
 export interface StreamHandle extends ResponseHandle {
   getRemoteAddressAsText(): ArrayBuffer
-  onData(listener: (chunk: ArrayBuffer, last: boolean) => void): unknown
-  pause(): unknown
-  resume(): unknown
   /** False when the client reads slower than is written. */
   write(chunk: Uint8Array): boolean
   onWritable(listener: () => boolean): unknown
@@ -27,13 +25,12 @@ export interface StreamHandle extends ResponseHandle {
 export class ForwardedRequest implements Downstream {
   readonly method: string
   readonly target: string
-  readonly headers: readonly (readonly [string, string])[]
+  readonly headers: HeaderPairs
   readonly remoteAddress: string
   readonly #exchange: Exchange
   readonly #res: StreamHandle
-  readonly #aborted: (() => void)[] = []
+  #aborted: (() => void) | null = null
   #ended = false
-  #paused = false
   #status = 0
 
   constructor(exchange: Exchange, res: StreamHandle, req: RequestHandle) {
@@ -48,35 +45,26 @@ export class ForwardedRequest implements Downstream {
     this.target = query === '' ? req.getUrl() : `${req.getUrl()}?${query}`
     this.remoteAddress = Buffer.from(res.getRemoteAddressAsText()).toString('latin1')
     exchange.onEnd = () => {
-      if (!this.#ended) for (const listener of this.#aborted) listener()
+      if (!this.#ended) this.#aborted?.()
     }
   }
 
-  onBody(listener: (chunk: ArrayBuffer, last: boolean) => void): void {
-    this.#res.onData((chunk, last) => {
-      if (this.#exchange.done) return
-      this.#exchange.bodyBytes += chunk.byteLength
-      listener(chunk, last)
+  onBody(taker: BodyTaker): void {
+    const exchange = this.#exchange
+    exchange.onBody({
+      push: (chunk, last) => {
+        if (exchange.done) return
+        exchange.bodyBytes += chunk.byteLength
+        taker.push(chunk, last)
+      },
     })
   }
 
-  pauseBody(): void {
-    if (this.#exchange.done) return
-    this.#paused = true
-    this.#res.pause()
-  }
-
-  /** Also where an answer comes before the body has ended: what is left of it is read and dropped, or the connection's next request would never be. */
-  resumeBody(): void {
-    if (this.#paused && !this.#exchange.done) this.#res.resume()
-    this.#paused = false
-  }
-
   onAborted(listener: () => void): void {
-    this.#aborted.push(listener)
+    this.#aborted = listener
   }
 
-  head(line: string, pairs: readonly (readonly [string, string])[], bodyless: boolean): void {
+  head(line: string, pairs: HeaderPairs, bodyless: boolean): void {
     if (this.#exchange.done) return
     const res = this.#res
     this.#status = Number(line.slice(0, 3))
@@ -87,10 +75,7 @@ export class ForwardedRequest implements Downstream {
         if (name.toLowerCase() === 'content-length') length = Number(value)
         else res.writeHeader(name, value)
       }
-      if (bodyless) {
-        this.resumeBody()
-        endHead(res, length)
-      }
+      if (bodyless) endHead(res, length)
     })
     if (bodyless) this.#finish()
   }
@@ -108,14 +93,13 @@ export class ForwardedRequest implements Downstream {
   onWritable(listener: () => void): void {
     if (this.#exchange.done) return
     this.#res.onWritable(() => {
-      listener()
+      this.#exchange.attempt(listener)
       return true
     })
   }
 
   end(): void {
     if (this.#exchange.done) return
-    this.resumeBody()
     this.#res.cork(() => void this.#res.end())
     this.#finish()
   }
@@ -124,10 +108,14 @@ export class ForwardedRequest implements Downstream {
     if (!this.#exchange.done) this.#res.close()
   }
 
-  refuse(...[code, headers]: Parameters<Downstream['refuse']>): void {
+  refuse(...[code, { detail, headers, closes }]: Parameters<Downstream['refuse']>): void {
     this.#ended = true
-    this.resumeBody()
-    this.#exchange.refuse(code, undefined, headers)
+    const exchange = this.#exchange
+    if (!closes) return exchange.refuse(code, detail, headers)
+    exchange.closes = true
+    // Answered during the call, the server would read what came in the same piece as the next request of a good connection. It cuts the
+    // connection for what follows a request that still waits, and behind this answer nothing is read.
+    setImmediate(() => exchange.attempt(() => exchange.refuse(code, detail, headers)))
   }
 
   #finish(): void {

@@ -20,7 +20,7 @@ t.test('answers under way are waited for, forwarded ones for a second', async t 
 })
 
 t.test('from the beginning of the stop on answers close their connections', async t => {
-  const traffic = { own: 0, forwarded: 0, begun: 0, draining: false, rejects: { note: () => {} } }
+  const traffic = { own: 0, forwarded: 0, begun: 0, draining: false, latest: null, rejects: { note: () => {} } }
   const drained = drain(traffic, 5_000)
   t.ok(traffic.draining)
   await drained

@@ -18,6 +18,12 @@ export interface ResponseHandle {
   writeHeader(name: string, value: string): unknown
   end(body?: string | Uint8Array, closes?: boolean): unknown
   endWithoutBody(length?: 0, closes?: boolean): unknown
+  onData(listener: (chunk: ArrayBuffer, last: boolean) => void): unknown
+}
+
+/** Who takes a request's body: chunks are valid during the call only, and the last comes exactly once unless the sender goes away. */
+export interface BodyTaker {
+  push(chunk: ArrayBuffer, last: boolean): void
 }
 
 /**
@@ -39,6 +45,8 @@ export interface Traffic {
   begun: number
   /** True once the server stops: each answer closes its connection. */
   draining: boolean
+  /** The exchange that was made last: whoever catches what a handler throws finds here what is to be answered. */
+  latest: Exchange | null
   readonly rejects: Pick<Rejects, 'note'>
 }
 
@@ -93,7 +101,50 @@ export class Exchange implements Answering {
     if (kind === 'own') traffic.own++
     else traffic.forwarded++
     traffic.begun++
-    res.onAborted(() => this.finish(0))
+    traffic.latest = this
+    res.onAborted(() => {
+      try {
+        this.finish(0)
+      } catch (error) {
+        this.fail(error)
+      }
+    })
+  }
+
+  /** True for the exchange of this response. */
+  isOf(res: ResponseHandle): boolean {
+    return this.#res === res
+  }
+
+  /** Hands the body on as it comes; what is thrown meanwhile is answered. */
+  onBody(taker: BodyTaker): void {
+    this.#res.onData((chunk, last) => {
+      try {
+        taker.push(chunk, last)
+      } catch (error) {
+        this.fail(error)
+      }
+    })
+  }
+
+  /** Runs what the socket asks for; what it throws is answered. */
+  attempt(work: () => void): void {
+    try {
+      work()
+    } catch (error) {
+      this.fail(error)
+    }
+  }
+
+  /** Answers what nobody foresaw: it is a fault of ours, is counted, and ends no process. */
+  fail(error: unknown): void {
+    this.#tally.failed(error)
+    try {
+      this.refuse('INTERNAL')
+    } catch (again) {
+      // The answer itself cannot be written: the connection's end will be heard, or was.
+      this.#tally.failed(again)
+    }
   }
 
   /** The answer that is given a million times: status and headers by one call into the server, in one write to the socket. */

@@ -4,13 +4,15 @@ import { setFlagsFromString } from 'node:v8'
 import { Kvm } from '@nats-io/kv'
 import type { NatsConnection } from '@nats-io/transport-node'
 import { createKeyUse } from '#control/key-use.ts'
+import { API_KEY_FORMAT, hashApiKey } from '#control/records.ts'
+import type { ControlView } from '#control/view.ts'
 import { openControlView } from '#control/view.ts'
 import { createAuthenticate, createCheckWriteKey } from '#ingest/auth.ts'
 import { createCompression } from '#ingest/body.ts'
 import { createBudget } from '#ingest/budget.ts'
 import { ingestSettings } from '#ingest/config.ts'
 import { createFollower } from '#ingest/follow.ts'
-import { createForward } from '#ingest/forward.ts'
+import { createForward, type Forward } from '#ingest/forward.ts'
 import { createIntake } from '#ingest/intake.ts'
 import { createKnownSessions } from '#ingest/known-sessions.ts'
 import { createMeter, type Meter, registerGauges } from '#ingest/meter.ts'
@@ -74,6 +76,7 @@ async function start({ env, log, metrics }: PartContext): Promise<RunningPart> {
     log,
     meter,
   })
+  const forward = openForward(settings, view, log)
   registerGauges(metrics, {
     budget,
     inFlight: () => publisher.inFlight(),
@@ -82,11 +85,11 @@ async function start({ env, log, metrics }: PartContext): Promise<RunningPart> {
     knownSessions: known.size,
     knownSessionsBytes: known.bytes,
     waitingEvents: sessions.waiting,
+    forwarded: () => forward?.open() ?? 0,
+    collectedBytes: () => forward?.collected() ?? 0,
   })
   const compression = createCompression(budget, settings.maxBodyBytes)
   const { maxBodyBytes, unknownSession, ids } = settings
-  const { queryUrl, corsOrigins } = settings
-  const forward = queryUrl === '' ? null : createForward({ queryUrl, maxBodyBytes, corsOrigins, log })
   const diskFull = (): boolean => view.guard()?.disk === 'full'
   const notReady = (): string[] => reasons(diskFull(), publisher.isUp(), follower.behind())
   const rejects = createRejects({ bucket: await new Kvm(controlling).open(REJECTS_BUCKET), metrics, log })
@@ -103,7 +106,6 @@ async function start({ env, log, metrics }: PartContext): Promise<RunningPart> {
     maxBodyBytes,
     meter,
     rejects,
-    log,
   })
   const listen = (port: number): number => server.listen(settings.host, port)
   return {
@@ -118,6 +120,26 @@ async function start({ env, log, metrics }: PartContext): Promise<RunningPart> {
       await Promise.all([following.close(), controlling.close(), store.close()])
     },
   }
+}
+
+/** The way to the query node, where there is one. */
+function openForward(settings: Values<typeof ingestSettings>, view: ControlView, log: Log): Forward | null {
+  const { queryUrl, corsOrigins } = settings
+  if (queryUrl === '') return null
+  return createForward({
+    queryUrl,
+    maxBodyBytes: settings.queryMaxBodyBytes,
+    limits: {
+      all: settings.forwardRequests,
+      ofAddress: settings.forwardAddressRequests,
+      ofCredential: settings.forwardCredentialRequests,
+    },
+    // The largest body must fit beside another one.
+    maxBytes: Math.max(settings.forwardBytes, 2 * settings.queryMaxBodyBytes),
+    organizationOfKey: key => (API_KEY_FORMAT.test(key) ? view.apiKey(hashApiKey(key))?.organization : undefined),
+    corsOrigins,
+    log,
+  })
 }
 
 interface SessionSources {

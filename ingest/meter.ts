@@ -26,6 +26,8 @@ export interface EndpointMeter {
   /** An answered request, status 0 = its sender went away; `bytes` = its body as it came. */
   answered(status: number, bytes: number): void
   refused(code: ErrorCode): void
+  /** A handler threw. */
+  failed(error: unknown): void
 }
 
 /** Figures that are read when asked for. */
@@ -37,6 +39,9 @@ export interface Gauges {
   readonly knownSessions: () => number
   readonly knownSessionsBytes: () => number
   readonly waitingEvents: () => number
+  /** Requests that the query node answers, and bytes of bodies held for it. */
+  readonly forwarded: () => number
+  readonly collectedBytes: () => number
 }
 
 const SECONDS = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 60]
@@ -56,9 +61,11 @@ export function createMeter(metrics: Metrics, log: Log): Meter {
     'events whose session had to be found, by what was found',
     ['finding'],
   )
-  const ignored = metrics.counter('ingest_ignored_total', 'messages of voice platforms that are no reports, by kind', [
-    'kind',
-  ])
+  const ignored = metrics.counter(
+    'ingest_ignored_total',
+    'what is taken and forgotten by kind: messages of voice platforms that are no reports, and `metrics` of exporters',
+    ['kind'],
+  )
   const lookups = metrics.counter(
     'ingest_session_lookup_failures_total',
     'questions about sessions that the store could not answer',
@@ -113,6 +120,11 @@ function createEndpoints(metrics: Metrics, sample: Sample): (name: string) => En
   const requests = metrics.counter('ingest_requests_total', 'requests by endpoint and status', ['endpoint', 'status'])
   const bodyBytes = metrics.counter('ingest_body_bytes_total', 'body bytes as received', ['endpoint'])
   const refusals = metrics.counter('ingest_refused_total', 'refused requests by code', ['endpoint', 'code'])
+  const failures = metrics.counter(
+    'ingest_exceptions_total',
+    'requests whose handling threw; answered 500 where that was possible',
+    ['endpoint'],
+  )
   const tallies = new Map<string, { meter: EndpointMeter; statuses: Float64Array; bytes: number }>()
   const collectors = {
     requests: () => {
@@ -151,6 +163,10 @@ function createEndpoints(metrics: Metrics, sample: Sample): (name: string) => En
           refusals.inc({ endpoint: name, code })
           sample(code, { endpoint: name, code }, 'request refused')
         },
+        failed: (error: unknown): void => {
+          failures.inc({ endpoint: name })
+          sample(`exception ${name}`, { endpoint: name, err: error }, 'a request could not be handled')
+        },
       },
     }
     tallies.set(name, tally)
@@ -172,6 +188,8 @@ export function registerGauges(metrics: Metrics, gauges: Gauges): void {
   read('ingest_known_sessions', 'sessions that are remembered', gauges.knownSessions)
   read('ingest_known_sessions_bytes', 'memory of remembered sessions', gauges.knownSessionsBytes)
   read('ingest_waiting_events', 'events that wait for their session', gauges.waitingEvents)
+  read('ingest_forwarded', 'requests at the query node', gauges.forwarded)
+  read('ingest_collected_bytes', 'bytes of bodies that are held for the query node', gauges.collectedBytes)
 }
 
 function createSampler(log: Log): Sample {

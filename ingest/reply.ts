@@ -4,7 +4,7 @@ import { STATUS_CODES } from 'node:http'
 import type { RateRefusal } from '#ingest/rates.ts'
 import type { ErrorCode } from '#proto/errors.ts'
 import { errors } from '#proto/errors.ts'
-import { errorStatus } from '#proto/otlp/response.ts'
+import { errorStatus, exportResponse } from '#proto/otlp/response.ts'
 
 /** How a caller reads answers. */
 export type Format = 'rest' | 'otlp-json' | 'otlp-protobuf'
@@ -22,7 +22,9 @@ const NO_HEADERS: Reply['headers'] = []
 /** Of every 2xx of an endpoint that takes payloads: partition, sequence and frame, so that a user can ask where something went. */
 export const RECEIPT_HEADER = 'X-Parley-Receipt'
 /** Senders are asked back soon: exporters give up after 10 s in all. */
-const RETRY_AFTER_S: Readonly<Partial<Record<ErrorCode, number>>> = { ING_FULL: 2, ING_UNAVAILABLE: 1 }
+const RETRY_AFTER_S: Readonly<Partial<Record<ErrorCode, number>>> = {
+  ...{ ING_FULL: 2, ING_UNAVAILABLE: 1, REQ_CROWDED: 1, REQ_SHARE: 1 },
+}
 
 /** google.rpc codes by HTTP status. */
 const RPC_CODES: Readonly<Record<number, number>> = {
@@ -55,6 +57,12 @@ export function textReply(body: string): Reply {
 export function jsonReply(status: number, value: unknown): Reply {
   const body = JSON.stringify(value)
   return { status, contentType: 'application/json', body, headers: NO_HEADERS }
+}
+
+/** The 200 of an export of which nothing is stored. */
+export function exportReply(format: Format, content: 'json' | 'protobuf'): Reply {
+  const body = exportResponse(content, 0, '')
+  return { status: 200, contentType: contentTypeOf(format), body, headers: [[RECEIPT_HEADER, 'none']] }
 }
 
 /** A refusal for coming too early. */

@@ -19,11 +19,18 @@ export interface IngestRoute extends Treatment {
   readonly authCodes: Readonly<Record<AuthProblem, ErrorCode>>
 }
 
+/** OTLP of a signal that is accepted and forgotten: some exporters cannot be told to keep it. */
+export interface ForgottenRoute extends Pick<IngestRoute, 'name' | 'organizationHeader' | 'authCodes'> {
+  readonly kind: 'forgotten'
+  readonly protocol: 'otlp'
+}
+
 export type Route =
   | IngestRoute
   | { readonly kind: 'health' | 'ready'; readonly name: string; readonly protocol: 'rest' }
   /** OTLP of a signal that is not taken. */
   | { readonly kind: 'signal'; readonly name: string; readonly protocol: 'otlp' }
+  | ForgottenRoute
 
 const sdk = {
   kind: 'ingest',
@@ -43,6 +50,14 @@ const collector = {
   retries: true,
 } as const
 
+const forgotten = {
+  kind: 'forgotten',
+  name: 'metrics',
+  protocol: 'otlp',
+  organizationHeader: 'x-service-org-id',
+  authCodes: credentialCodes,
+} as const
+
 /** Path -> route. */
 export const routes: ReadonlyMap<string, Route> = new Map<string, Route>([
   ['/healthz', { kind: 'health', name: 'healthz', protocol: 'rest' }],
@@ -53,7 +68,7 @@ export const routes: ReadonlyMap<string, Route> = new Map<string, Route>([
   ['/v1/traces', collector],
   // Where the exporter of one framework's own SDK goes, below whatever host it is given.
   ['/api/public/otel/v1/traces', collector],
-  ['/v1/metrics', { kind: 'signal', name: 'metrics', protocol: 'otlp' }],
+  ['/v1/metrics', forgotten],
   ['/v1/logs', { kind: 'signal', name: 'logs', protocol: 'otlp' }],
 ])
 

@@ -9,7 +9,7 @@ import { borrowBody, createCollector, encodingOf, MAX_RATIO } from '#ingest/body
 import type { Budget } from '#ingest/budget.ts'
 import { ForwardedRequest } from '#ingest/downstream.ts'
 import { drain } from '#ingest/drain.ts'
-import type { Traffic } from '#ingest/exchange.ts'
+import type { BodyTaker, Traffic } from '#ingest/exchange.ts'
 import { Exchange } from '#ingest/exchange.ts'
 import type { Forward } from '#ingest/forward.ts'
 import type { Intake } from '#ingest/intake.ts'
@@ -17,14 +17,13 @@ import type { EndpointMeter, Meter } from '#ingest/meter.ts'
 import type { Rates } from '#ingest/rates.ts'
 import type { Rejects } from '#ingest/rejects.ts'
 import type { Format, Reply } from '#ingest/reply.ts'
-import { errorReply, jsonReply, textReply } from '#ingest/reply.ts'
-import type { IngestRoute } from '#ingest/routes.ts'
+import { errorReply, exportReply, jsonReply, textReply } from '#ingest/reply.ts'
+import type { ForgottenRoute, IngestRoute } from '#ingest/routes.ts'
 import { bareExportOf, routeOf, routes } from '#ingest/routes.ts'
 import { createTurnClock } from '#ingest/turn-clock.ts'
 import type { Organization, RequestContext } from '#ingest/verdict.ts'
 import { ParleyError } from '#proto/errors.ts'
 import type { IdPolicy } from '#proto/sdk/fields.ts'
-import type { Log } from '#runtime/log.ts'
 
 /** Label of everything that is not the receiver's own. */
 const FORWARDED = 'other'
@@ -44,7 +43,6 @@ export interface ServerOptions {
   readonly maxBodyBytes: number
   readonly meter: Meter
   readonly rejects: Pick<Rejects, 'note'>
-  readonly log: Log
 }
 
 export interface Server {
@@ -63,15 +61,21 @@ export interface Server {
 export function createServer(options: ServerOptions): Server {
   const app = uWS.App()
   const sockets: us_listen_socket[] = []
-  const traffic: Traffic = { own: 0, forwarded: 0, begun: 0, draining: false, rejects: options.rejects }
+  const traffic: Traffic = { own: 0, forwarded: 0, begun: 0, draining: false, latest: null, rejects: options.rejects }
   const state: ServerState = { options, traffic, clock: createTurnClock() }
   for (const [path, route] of routes) {
     // The usual spelling of the paths that matter is found by the server itself.
     if (route.kind !== 'ingest') continue
     const tally = options.meter.endpoint(route.name)
-    app.post(path, (res, req) => ingest(state, res, req, route, tally))
+    app.post(
+      path,
+      guarded(state, (res, req) => ingest(state, res, req, route, tally)),
+    )
   }
-  app.any('/*', (res, req) => handle(state, res, req))
+  app.any(
+    '/*',
+    guarded(state, (res, req) => handle(state, res, req)),
+  )
   return {
     listen: (host, port) => {
       let bound = 0
@@ -103,26 +107,47 @@ interface ServerState {
   readonly clock: () => number
 }
 
+type Handler = (res: HttpResponse, req: HttpRequest) => void
+
+/** A handler of requests that ends no process, whatever comes in: what it throws is counted and answered. */
+function guarded({ options, traffic }: ServerState, handler: Handler): Handler {
+  return (res, req) => {
+    try {
+      handler(res, req)
+    } catch (error) {
+      // Thrown before there was an exchange, the server would end the process for an answer that nobody gives.
+      const exchange = traffic.latest?.isOf(res)
+        ? traffic.latest
+        : new Exchange(traffic, 'own', res, options.meter.endpoint(FORWARDED), 'rest')
+      exchange.fail(error)
+    }
+  }
+}
+
 /** Everything but a POST to a path that takes payloads in its usual spelling. */
 function handle(state: ServerState, res: HttpResponse, req: HttpRequest): void {
   const path = req.getUrl()
   const route = routeOf(path) ?? bareExportOf(path, () => isExport(req))
   if (route === undefined) return handleOther(state, res, req)
-  const method = req.getMethod()
+  // As it came: the other way to ask makes lower case of it for all who ask later.
+  const method = req.getCaseSensitiveMethod()
   const tally = state.options.meter.endpoint(route.name)
-  if (route.kind === 'ingest' && method === 'post') return ingest(state, res, req, route, tally)
+  if (route.kind === 'ingest' && method === 'POST') return ingest(state, res, req, route, tally)
   const format = route.protocol === 'rest' ? 'rest' : formatOf(otlpContentOf(req.getHeader('content-type')))
   const exchange = new Exchange(state.traffic, 'own', res, tally, format)
+  exchange.bodyless = method === 'HEAD'
   switch (route.kind) {
+    case 'forgotten':
+      if (method === 'POST') return forget(state, exchange, req, route)
+      return exchange.send(errorReply(format, 'REQ_METHOD_UNKNOWN', undefined, 'POST'))
     case 'ingest':
       return exchange.send(errorReply(format, 'REQ_METHOD_UNKNOWN', undefined, 'POST'))
     case 'signal':
       return exchange.refuse('ING_OTLP_SIGNAL')
     default:
-      if (method !== 'get' && method !== 'head') {
+      if (method !== 'GET' && method !== 'HEAD') {
         return exchange.send(errorReply('rest', 'REQ_METHOD_UNKNOWN', undefined, 'GET, HEAD'))
       }
-      exchange.bodyless = method === 'head'
       if (route.kind === 'health') return exchange.send(textReply('ok'))
       return exchange.send(readiness(state.options.notReady()))
   }
@@ -130,13 +155,14 @@ function handle(state: ServerState, res: HttpResponse, req: HttpRequest): void {
 
 /** True for what only exporters send: it names the organization as they do, or is protobuf. */
 function isExport(req: HttpRequest): boolean {
-  if (req.getMethod() !== 'post') return false
+  if (req.getCaseSensitiveMethod() !== 'POST') return false
   return req.getHeader('x-service-org-id') !== '' || otlpContentOf(req.getHeader('content-type')) === 'protobuf'
 }
 
 function handleOther(state: ServerState, res: HttpResponse, req: HttpRequest): void {
   const { forward, meter } = state.options
   const exchange = new Exchange(state.traffic, 'forwarded', res, meter.endpoint(FORWARDED), 'rest')
+  exchange.bodyless = req.getCaseSensitiveMethod() === 'HEAD'
   if (forward === null) return exchange.refuse('REQ_ROUTE_UNKNOWN')
   forward.forward(new ForwardedRequest(exchange, res, req))
 }
@@ -167,32 +193,72 @@ function ingest(
   route: IngestRoute,
   tally: EndpointMeter,
 ): void {
-  const { authenticate, rates } = state.options
   const isRest = route.protocol === 'rest'
   const content = isRest ? 'json' : otlpContentOf(req.getHeader('content-type'))
   const exchange = new Exchange(state.traffic, 'own', res, tally, isRest ? 'rest' : formatOf(content))
-  const organization = authenticate(req.getHeader(route.organizationHeader))
-  if (typeof organization === 'string') return exchange.refuse(route.authCodes[organization])
-  exchange.organization = organization.id
-  if (organization.needsKey === true) {
-    const { checkWriteKey } = state.options
-    const refusal = checkWriteKey(organization.id, req.getHeader('x-api-key'), req.getHeader('authorization'))
-    if (refusal !== null) return exchange.refuse(refusal)
-  }
-  const early = rates?.request(organization.id) ?? null
-  if (early !== null) return exchange.refuseEarly(early)
-  if (content === null) return exchange.refuse('REQ_TYPE_UNSUPPORTED', 'use application/json or application/x-protobuf')
+  const organization = admit(state.options, exchange, req, route)
+  if (organization === null) return
+  if (content === null) return exchange.refuse('REQ_TYPE_UNSUPPORTED', OTLP_TYPES)
   const encoding = encodingOf(req.getHeader('content-encoding'))
   if (encoding === null) return exchange.refuse('REQ_ENCODING_UNSUPPORTED', 'use gzip, deflate or none')
-  const upload = new Upload(state, exchange, route, organization, content, encoding === 'identity' ? null : encoding)
-  res.onData((chunk, last) => upload.push(chunk, last))
+  exchange.onBody(new Upload(state, exchange, route, organization, content, encoding === 'identity' ? null : encoding))
+}
+
+const OTLP_TYPES = 'use application/json or application/x-protobuf'
+
+/** The organization of a sender that may send now; null = it was refused. */
+function admit(
+  { authenticate, checkWriteKey, rates }: ServerOptions,
+  exchange: Exchange,
+  req: HttpRequest,
+  route: IngestRoute | ForgottenRoute,
+): Organization | null {
+  const organization = authenticate(req.getHeader(route.organizationHeader))
+  if (typeof organization === 'string') {
+    exchange.refuse(route.authCodes[organization])
+    return null
+  }
+  exchange.organization = organization.id
+  if (organization.needsKey === true) {
+    const refusal = checkWriteKey(organization.id, req.getHeader('x-api-key'), req.getHeader('authorization'))
+    if (refusal !== null) {
+      exchange.refuse(refusal)
+      return null
+    }
+  }
+  const early = rates?.request(organization.id) ?? null
+  if (early === null) return organization
+  exchange.refuseEarly(early)
+  return null
+}
+
+/** Accepts an export of a signal that is not kept: its sender is who it says, its body is read and dropped. */
+function forget({ options }: ServerState, exchange: Exchange, req: HttpRequest, route: ForgottenRoute): void {
+  const organization = admit(options, exchange, req, route)
+  if (organization === null) return
+  const content = otlpContentOf(req.getHeader('content-type'))
+  if (content === null) return exchange.refuse('REQ_TYPE_UNSUPPORTED', OTLP_TYPES)
+  exchange.onBody({
+    push: (chunk, last) => {
+      if (exchange.done) return
+      exchange.bodyBytes += chunk.byteLength
+      if (exchange.bodyBytes > options.maxBodyBytes) {
+        exchange.closes = true
+        return exchange.refuse('REQ_BODY_TOO_LARGE', limitOf(options))
+      }
+      if (!last) return
+      options.rates?.body(organization.id, exchange.bodyBytes)
+      options.meter.ignored(route.name)
+      exchange.send(exportReply(exchange.format, content))
+    },
+  })
 }
 
 /**
  * The body of a request: judged in the socket's own buffer when it came in one piece, else collected. Is itself what a surface knows of
  * the request: an object less to make.
  */
-class Upload implements RequestContext {
+class Upload implements RequestContext, BodyTaker {
   readonly organization: Organization
   readonly content: OtlpContent
   receivedAtMs = 0
@@ -247,7 +313,7 @@ class Upload implements RequestContext {
 
   #inflate(body: Body, packing: Packing): void {
     const exchange = this.#exchange
-    const { compression, log } = this.#state.options
+    const { compression } = this.#state.options
     if (!body.keep()) return exchange.refuse('ING_FULL')
     compression
       .inflate(body, packing)
@@ -256,24 +322,20 @@ class Upload implements RequestContext {
         const detail = `${limitOf(this.#state.options)}, ${MAX_RATIO}:1 at most`
         exchange.refuse(inflated.code, inflated.code === 'REQ_BODY_TOO_LARGE' ? detail : undefined)
       })
-      .catch((error: unknown) => {
-        log.error({ err: error }, 'a body could not be inflated')
-        exchange.refuse('INTERNAL')
-      })
+      .catch((error: unknown) => exchange.fail(error))
   }
 
   #judge(body: Body): void {
     const exchange = this.#exchange
-    const { intake, log } = this.#state.options
+    const { intake } = this.#state.options
     if (exchange.done) return body.release()
     this.receivedAtMs = this.#state.clock()
     try {
       intake.take(body, this, this.#route, exchange)
     } catch (error) {
       // Bad bodies are refused by value: whatever is thrown is a fault of ours.
-      log.error({ err: error, endpoint: this.#route.name }, 'a request could not be judged')
       body.release()
-      exchange.refuse('INTERNAL')
+      exchange.fail(error)
     }
   }
 }

@@ -17,8 +17,8 @@ export interface Admitted {
   readonly principal: Principal | null
   /** Null where the endpoint is about no organization. */
   readonly entered: { readonly organization: Organization; readonly role: Role } | null
-  /** The request's value, before any check; throws what is wrong with its text. */
-  readonly asked: (method: string) => unknown
+  /** The request's value, before any check; rejects with what is wrong with its text. */
+  readonly asked: (method: string) => Promise<unknown>
 }
 
 /** @throws ParleyError as Authenticator says; AUTH_ROLE (403) when the role does not reach; QRY_NOT_FOUND for a ticket. */
@@ -37,9 +37,9 @@ export async function admit(
     const principal = { kind: 'ticket', organization } as const
     // Whatever else a browser sends along counts for nothing.
     const entered = enter(authenticator, access, principal, { ...plain, headers: {} })
-    return { principal, entered, asked: () => request }
+    return { principal, entered, asked: async () => request }
   }
-  const asked = (method: string) => (method === 'GET' ? { ...(query as object) } : parseBody(body))
+  const asked = async (method: string) => (method === 'GET' ? { ...(query as object) } : parseBody(await body()))
   if (access.credential === 'none') return { principal: null, entered: null, asked }
   const principal = await authenticator.principalOf(headers, access.credential)
   const entered = enter(authenticator, access, principal, plain)

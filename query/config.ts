@@ -1,5 +1,5 @@
 // The settings of the query node.
-import { corsOrigins, pricesFile, secretKeys } from '#runtime/config.ts'
+import { corsOrigins, pricesFile, queryMaxBodyBytes, secretKeys } from '#runtime/config.ts'
 import { choice, HTTP, integer, text, url } from '#runtime/settings.ts'
 
 /** Declared as data; the README's table is compared with it. */
@@ -10,11 +10,7 @@ export const querySettings = {
     min: 0,
     max: 65535,
   }),
-  maxBodyBytes: integer('PARLEY_QUERY_MAX_BODY_BYTES', 'largest request body of a dashboard request', {
-    default: 1024 * 1024,
-    min: 1024,
-    max: 64 * 1024 * 1024,
-  }),
+  maxBodyBytes: queryMaxBodyBytes,
   maxSeconds: integer('PARLEY_QUERY_MAX_SECONDS', 'time one store query may take', { default: 20, min: 1, max: 600 }),
   maxMemoryMb: integer('PARLEY_QUERY_MAX_MEMORY_MB', 'memory one store query may take, in MiB', {
     default: 1024,

@@ -150,8 +150,8 @@ export interface PlainRequest {
   readonly headers: Headers
   /** Where it came from, as far as is known. */
   readonly address: string
-  /** The body's bytes; empty when there was none. */
-  readonly body: Uint8Array
+  /** Reads the body; empty when there was none. Asked once, after the credential was checked. */
+  readonly body: () => Promise<Uint8Array>
   readonly query: unknown
   readonly params: Readonly<Record<string, string>>
   /** Aborted when the client goes away or the node stops. */
@@ -218,7 +218,7 @@ export function createRunner(options: RunnerOptions): (endpoint: Endpoint) => Ru
     const run = async (plain: PlainRequest): Promise<unknown> => {
       const { principal, entered, asked } = await admit(options, access, plain, clock())
       const params = readParams(plain.params)
-      const value = request?.read(asked(endpoint.method))
+      const value = request?.read(await asked(endpoint.method))
       const { control, signIn, rejects, cursors, stored, prices, payloads, journal } = options
       const log = options.log.child({ request: plain.id, organization: entered?.organization.id })
       const visitor = { headers: plain.headers, address: plain.address }

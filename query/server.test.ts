@@ -4,6 +4,7 @@ import t from 'tap'
 import Type from 'typebox'
 import type { ErrorCode } from '#proto/errors.ts'
 import { errors } from '#proto/errors.ts'
+import { type Line, openLine } from '#test/edge/raw.ts'
 import { createTenant, eventually } from '#test/rig.ts'
 import { endpoint } from './endpoint.ts'
 import { startNode } from './fixture.ts'
@@ -156,6 +157,50 @@ t.test('bytes that are no HTTP get a readable refusal', async t => {
   for await (const chunk of socket.setEncoding('utf8')) text += chunk
   t.match(text, /^HTTP\/1\.1 400 /)
   t.match(text, /\{"error":/)
+})
+
+t.test('a credential is checked before the body is read', async t => {
+  const open = (path: string, more = ''): Line => {
+    const line = openLine(Number(new URL(node.url).port))
+    t.teardown(() => line.destroy())
+    line.write(`POST ${path} HTTP/1.1\r\nhost: x\r\n${more}content-length: 1000\r\n\r\n{`)
+    return line
+  }
+  const [missing, bad, good] = [
+    open('/dashboard/api/raw-logs'),
+    open('/dashboard/api/raw-logs', 'x-api-key: nobody\r\n'),
+    open('/dashboard/api/raw-logs', `x-api-key: ${tenant.apiKey}\r\n`),
+  ]
+  t.match(
+    await missing.answered(1),
+    [{ status: 401, body: /AUTH_CREDENTIAL_MISSING/ }],
+    'while the body is still to come',
+  )
+  t.match(await bad.answered(1), [{ status: 401, body: /AUTH_CREDENTIAL_INVALID/ }])
+  t.strictSame(good.answers(), [], 'who may ask is waited for')
+  good.write(' '.repeat(998))
+  good.write('}')
+  t.match(await good.answered(1), [{ status: 200 }])
+})
+
+t.test('a body that is too large is told so, also where it does not say its length', async t => {
+  const line = openLine(Number(new URL(node.url).port))
+  const head = `POST /dashboard/api/raw-logs HTTP/1.1\r\nhost: x\r\nx-api-key: ${tenant.apiKey}\r\n`
+  const chunk = `8000\r\n${'x'.repeat(0x8000)}\r\n`
+  line.write(`${head}transfer-encoding: chunked\r\n\r\n${chunk.repeat(4)}0\r\n\r\n`)
+  line.write('GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n')
+  t.match(await line.answered(2), [
+    { status: 413, body: /at most 65536 bytes/ },
+    { status: 200, body: 'ok' },
+  ])
+  line.destroy()
+})
+
+t.test('who does not send a request to its end is told so', async t => {
+  const head = openLine(Number(new URL(node.url).port))
+  head.write('GET /healthz HTTP/1.1\r\nhost: x\r\n')
+  const [answer] = await head.closed
+  t.match(answer, { status: 408, body: /REQ_TIMEOUT/ })
 })
 
 t.test('an expectation that nobody knows is ignored', async t => {

@@ -1,5 +1,6 @@
 // HTTP of the query node: the only file that knows Fastify. Routes -> runs, errors -> {error}, and an end without cut answers.
 import { randomUUID } from 'node:crypto'
+import { STATUS_CODES } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify'
@@ -35,6 +36,10 @@ export interface Server {
 
 /** How long running requests may go on after the stop was asked for. */
 const DRAIN_MS = 4_000
+/** How long a request may take to come, of which its head: a sender that is slower is told so, and its connection ends. */
+const REQUEST_MS = 30_000
+const HEAD_MS = 10_000
+const SLOW_POLL_MS = 2_000
 /** When to come back, where the limit does not say. */
 const RETRY_AFTER_S = 10
 /** Ids of end users are what senders make of them. */
@@ -90,7 +95,8 @@ interface Running {
 
 function build(options: ServerOptions, running: Running): FastifyInstance {
   const app = fastify({
-    bodyLimit: options.maxBodyBytes,
+    requestTimeout: REQUEST_MS,
+    http: { headersTimeout: HEAD_MS, connectionsCheckingInterval: SLOW_POLL_MS },
     forceCloseConnections: 'idle',
     routerOptions: { ignoreTrailingSlash: false, maxParamLength: PARAM_MAX_CHARS },
     requestIdHeader: false,
@@ -99,13 +105,14 @@ function build(options: ServerOptions, running: Running): FastifyInstance {
       return typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID()
     },
     frameworkErrors: (error, request, reply) => void answerError(options.log, error, request, reply),
-    clientErrorHandler: (_error, socket) => {
-      if (socket.writable) socket.end(rawError('REQ_BODY_INVALID'))
+    clientErrorHandler: (error, socket) => {
+      const code = error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 'REQ_TIMEOUT' : 'REQ_HEAD_INVALID'
+      if (socket.writable) socket.end(rawError(code))
     },
   })
-  // The runner parses: after the credential was checked, and whatever the content type says.
+  // The runner reads and parses: after the credential was checked, and whatever the content type says.
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
+  app.addContentTypeParser('*', (_request, payload, done) => done(null, payload))
   app.addHook('onRequest', async (request, reply) => {
     reply.headers({ ...SECURITY_HEADERS, 'x-request-id': request.id })
   })
@@ -158,7 +165,7 @@ function addRoutes(app: FastifyInstance, options: ServerOptions, running: Runnin
     const handler = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
       const signal = track(reply, running, endpoint.produces !== undefined)
       const { id, headers, query } = request
-      const body = request.body instanceof Buffer ? request.body : Buffer.alloc(0)
+      const body = () => readBody(request, options.maxBodyBytes)
       const params = request.params as Record<string, string>
       const answer = await run({ id, headers, address: addressOf(request), body, query, params, signal })
       if (answer instanceof Reply) return sendReply(reply, answer)
@@ -192,6 +199,33 @@ function addRoutes(app: FastifyInstance, options: ServerOptions, running: Runnin
       },
     })
   }
+}
+
+/**
+ * The body of a request, read now.
+ * @throws ParleyError REQ_BODY_TOO_LARGE, or QRY_CANCELLED where its sender went away.
+ */
+async function readBody({ body, headers }: FastifyRequest, maxBytes: number): Promise<Uint8Array> {
+  if (!(body instanceof Readable)) return new Uint8Array(0)
+  const detail = `at most ${maxBytes} bytes`
+  if (Number(headers['content-length'] ?? 0) > maxBytes) throw new ParleyError('REQ_BODY_TOO_LARGE', detail)
+  const chunks: Buffer[] = []
+  let length = 0
+  try {
+    // Ended by hand, the body would take the connection with it, and with that the answer.
+    for await (const chunk of body.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+      length += chunk.length
+      if (length > maxBytes) break
+      chunks.push(chunk)
+    }
+  } catch (cause) {
+    throw new ParleyError('QRY_CANCELLED', undefined, { cause })
+  }
+  if (length > maxBytes) {
+    body.resume()
+    throw new ParleyError('REQ_BODY_TOO_LARGE', detail)
+  }
+  return Buffer.concat(chunks)
 }
 
 /** Receivers append the address that they see: the last one is not the client's own invention. */
@@ -276,7 +310,6 @@ function errorBody(error: ParleyError, text: string, request_id: string): object
 
 function fromFramework(error: unknown): ParleyError {
   const { code, statusCode } = error as FastifyError
-  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return new ParleyError('REQ_BODY_TOO_LARGE')
   if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') return new ParleyError('REQ_TYPE_UNSUPPORTED')
   if (code === 'FST_ERR_BAD_URL') return new ParleyError('REQ_ROUTE_UNKNOWN')
   if (typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500) {
@@ -289,7 +322,7 @@ function fromFramework(error: unknown): ParleyError {
 function rawError(code: ErrorCode): string {
   const body = JSON.stringify({ error: errors[code].text, code })
   return [
-    `HTTP/1.1 ${errors[code].status} Bad Request`,
+    `HTTP/1.1 ${errors[code].status} ${STATUS_CODES[errors[code].status]}`,
     'content-type: application/json; charset=utf-8',
     `content-length: ${Buffer.byteLength(body)}`,
     'connection: close',

@@ -79,3 +79,10 @@ export const corsOrigins = origins(
   'PARLEY_CORS_ORIGINS',
   'pages of these origins may call the dashboard API from browsers, with a token and never by cookie; separated by commas',
 )
+
+/** Receivers collect as much of a body as the query node takes. */
+export const queryMaxBodyBytes = integer('PARLEY_QUERY_MAX_BODY_BYTES', 'largest request body of a dashboard request', {
+  default: 1024 * 1024,
+  min: 1024,
+  max: 64 * 1024 * 1024,
+})

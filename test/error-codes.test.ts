@@ -23,6 +23,11 @@ const ELSEWHERE: Partial<Record<ErrorCode, string>> = {
   REQ_TYPE_UNSUPPORTED: 'test/ingest-statuses-otlp.ts',
   REQ_ROUTE_UNKNOWN: CONTRACT_ERRORS,
   REQ_METHOD_UNKNOWN: CONTRACT_ERRORS,
+  REQ_HEAD_INVALID: 'test/edge/fuzz.test.ts',
+  REQ_FRAMING_INVALID: 'test/edge/smuggling.test.ts',
+  REQ_TIMEOUT: 'query/server.test.ts',
+  REQ_SHARE: 'test/edge/crowd.test.ts',
+  REQ_CROWDED: 'test/edge/crowd.test.ts',
   AUTH_ORG_MISSING: INGEST,
   AUTH_ORG_INVALID: INGEST,
   AUTH_ORG_UNKNOWN: INGEST,
@@ -89,7 +94,7 @@ t.test('traces that are none', async () => {
   const send = (path: string, body: object) => post(`${otelUrl}${path}`, body, headers)
   answered('ING_OTLP_INVALID', await send('/v1/traces', { resourceSpans: 5 }))
   answered('ING_OTLP_NOT_TRACES', await send('/v1/traces', { resourceMetrics: [] }))
-  answered('ING_OTLP_SIGNAL', await send('/v1/metrics', { resourceMetrics: [] }))
+  answered('ING_OTLP_SIGNAL', await send('/v1/logs', { resourceLogs: [] }))
 })
 
 t.test('a person of two organizations, or of none, has to say which', async () => {

@@ -8,6 +8,8 @@ import { startReceiverSystem } from '#test/receiver-rig.ts'
 import { eventually } from '#test/rig.ts'
 
 const MiB = 1024 * 1024
+/** As much as tests send. */
+const LARGE = { PARLEY_QUERY_MAX_BODY_BYTES: String(16 * 1024 * 1024) }
 const ORIGIN = 'https://pages.example'
 
 interface Seen {
@@ -67,7 +69,7 @@ t.teardown(() => {
 
 const system = await startReceiverSystem(t)
 const queryUrl = `http://127.0.0.1:${(upstream.address() as AddressInfo).port}`
-const { baseUrl } = await system.startReceiver({ PARLEY_QUERY_URL: queryUrl, PARLEY_CORS_ORIGINS: ORIGIN })
+const { baseUrl } = await system.startReceiver({ PARLEY_QUERY_URL: queryUrl, PARLEY_CORS_ORIGINS: ORIGIN, ...LARGE })
 
 t.test('method, target, headers and body arrive, and the answer comes back', async t => {
   const response = await fetch(`${baseUrl}/dashboard/api/raw-logs?a=1&b=%20`, {
@@ -185,11 +187,21 @@ t.test('a connection goes on after an answer that came before the body had ended
   post('/upload', 17 * MiB)
   socket.write('GET /page HTTP/1.1\r\nhost: x\r\n\r\n')
   await eventually('answers to both after it', () => heads().length === 3)
-  t.strictSame(heads(), ['200', '413', '201'])
+  t.strictSame(heads(), ['200', '201', '201'])
+  t.strictSame(
+    seen.slice(-3).map(one => [one.url, one.bodyBytes]),
+    [
+      ['/early', 0],
+      ['/upload', 0],
+      ['/page', 0],
+    ],
+    'nothing of a body that nobody vouches for is passed on',
+  )
 })
 
 t.test('a body over the limit is 413, a query node that is away is 502', async t => {
-  const large = await fetch(`${baseUrl}/upload`, { method: 'POST', body: new Uint8Array(17 * MiB) })
+  const headers = { 'x-api-key': 'k' }
+  const large = await fetch(`${baseUrl}/upload`, { method: 'POST', headers, body: new Uint8Array(17 * MiB) })
   t.equal(large.status, 413)
   upstream.closeAllConnections()
   await new Promise(resolve => upstream.close(resolve))

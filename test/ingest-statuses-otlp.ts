@@ -13,6 +13,7 @@ interface Collector {
   readonly system: ReceiverSystem
   readonly baseUrl: string
   readonly otelUrl: string
+  readonly opsPort: number
   readonly send: (
     url: string,
     body: unknown,
@@ -24,7 +25,10 @@ const span = (traceId: string) => ({ traceId, spanId: randomBytes(8).toString('h
 const exportOf = (...spans: object[]) => ({ resourceSpans: [{ scopeSpans: [{ spans }] }] })
 
 /** Declares the tests. */
-export function otlpStatuses(parent: Pick<typeof t, 'test'>, { system, baseUrl, otelUrl, send }: Collector): void {
+export function otlpStatuses(
+  parent: Pick<typeof t, 'test'>,
+  { system, baseUrl, otelUrl, opsPort, send }: Collector,
+): void {
   const collector = { 'x-service-org-id': system.organization }
 
   void parent.test('OTLP JSON: 200, partial success, and errors as google.rpc.Status', async t => {
@@ -107,11 +111,44 @@ export function otlpStatuses(parent: Pick<typeof t, 'test'>, { system, baseUrl, 
     await f(body, 401, 16, { 'content-type': 'application/x-protobuf' })
   })
 
-  void parent.test('metrics and logs exporters get a quick 404 with a hint', async t => {
-    for (const path of ['/v1/metrics', '/v1/logs', '//v1/logs/']) {
-      const answer = await post(`${otelUrl}${path}`, {}, collector)
-      t.equal(answer.status, 404)
-      t.match(answer.body, { message: /takes traces only/ })
+  void parent.test('metrics are accepted and forgotten, in the encoding of the exporter', async t => {
+    const forgotten = async (): Promise<number> => {
+      const text = await (await fetch(`http://127.0.0.1:${opsPort}/metrics`)).text()
+      return Number(/^parley_ingest_ignored_total\{kind="metrics",.*\} (\d+)$/m.exec(text)?.[1] ?? 0)
     }
+    const before = (await system.stored()).length
+    for (const path of ['/v1/metrics', '//v1/metrics/']) {
+      const json = await post(`${otelUrl}${path}`, { resourceMetrics: [{}] }, collector)
+      t.match(json, { status: 200, body: {} })
+      t.equal(json.headers.get('content-type'), 'application/json')
+      t.equal(json.headers.get('x-parley-receipt'), 'none')
+    }
+    const protobuf = { ...collector, 'content-type': 'application/x-protobuf', 'content-encoding': 'gzip' }
+    const packed = await post(`${otelUrl}/v1/metrics`, gzipSync(randomBytes(100_000)), protobuf)
+    t.match(packed, { status: 200, body: '' })
+    t.equal(packed.headers.get('content-type'), 'application/x-protobuf')
+    t.equal((await post(`${baseUrl}/v1/metrics`, '{}', collector)).status, 200, 'on the other port')
+    t.equal(await forgotten(), 4)
+    t.equal((await system.stored()).length, before, 'nothing is stored')
+
+    t.match(await post(`${otelUrl}/v1/metrics`, {}, {}), {
+      status: 401,
+      body: { code: 16, message: /header is missing/ },
+    })
+    const inactive = { 'x-service-org-id': system.inactive }
+    t.equal((await post(`${otelUrl}/v1/metrics`, {}, inactive)).status, 401)
+    t.equal((await post(`${otelUrl}/v1/metrics`, {}, { ...collector, 'content-type': 'text/plain' })).status, 400)
+    t.equal((await post(`${otelUrl}/v1/metrics`, 'x'.repeat(16 * MiB + 1), collector)).status, 413)
+    t.equal((await fetch(`${otelUrl}/v1/metrics`)).status, 405)
+    t.equal(await forgotten(), 4)
+  })
+
+  void parent.test('exporters of logs get a quick 404 that says what to set', async t => {
+    for (const path of ['/v1/logs', '//v1/logs/']) {
+      const answer = await post(`${otelUrl}${path}`, {}, collector)
+      t.match(answer, { status: 404, body: { code: 5, message: /set OTEL_LOGS_EXPORTER=none/ } })
+    }
+    const protobuf = { ...collector, 'content-type': 'application/x-protobuf' }
+    t.match(await post(`${otelUrl}/v1/logs`, '', protobuf), { status: 404, body: /set OTEL_LOGS_EXPORTER=none/ })
   })
 }

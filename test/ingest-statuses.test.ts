@@ -19,7 +19,7 @@ const [one, two, brief] = await Promise.all([
   system.startReceiver(patient),
   system.startReceiver(),
 ])
-const { baseUrl, otelUrl } = one
+const { baseUrl, otelUrl, opsPort } = one
 const org = { 'x-org-id': system.organization }
 const collector = { 'x-service-org-id': system.organization }
 /** Bodies that were answered 200, in no order. */
@@ -306,7 +306,7 @@ t.test('voice: 200, and 400, 413, 422 in the order of the checks', async t => {
   await f({ message: { ...message, transcript: '' } }, 422, /^The report has no usable transcript/)
 })
 
-otlpStatuses(t, { system, baseUrl, otelUrl, send })
+otlpStatuses(t, { system, baseUrl, otelUrl, opsPort, send })
 
 t.test('405 names the methods, 404 is JSON', async t => {
   for (const [path, method, allow] of [
