@@ -118,6 +118,7 @@ const text: TextRow = {
   ts: '2026-01-01 00:00:00.000000000',
   input: '',
   output: '',
+  content: { a: 'b' },
   retention: 0,
 }
 

@@ -94,7 +94,7 @@ export interface EventRow {
   moves?: number
 }
 
-/** A row of `texts`: the whole input and output of one event. No correction ever touches it. */
+/** A row of `texts`: all that was said in one event. No correction ever touches it. */
 export interface TextRow {
   organization: string
   /** The trace (uuid form) or conversation under which the event was first stored. */
@@ -103,6 +103,8 @@ export interface TextRow {
   ts: string
   input: string
   output: string
+  /** What was said beyond them (histories, instructions, bodies), by the keys under which it was sent. Never metadata. */
+  content: Record<string, string>
   retention: number
 }
 

@@ -56,7 +56,12 @@ const origin = () => ({
 const sqlTime = (iso: string): string => iso.replace('T', ' ').replace('Z', '')
 
 /** A whole row of `events`; texts make previews, sizes and present bits. `at` is ISO 8601. */
-export type EventFields = Partial<EventRow> & { at: string; input?: string; output?: string }
+export type EventFields = Partial<EventRow> & {
+  at: string
+  input?: string
+  output?: string
+  content?: TextRow['content']
+}
 
 /** What stands in `events` and `texts` for one event. */
 export interface StoredEvent {
@@ -66,7 +71,7 @@ export interface StoredEvent {
 
 /** Fills the columns that a test does not speak of. */
 export function storedEvent(fields: EventFields): StoredEvent {
-  const { at, input, output, ...given } = fields
+  const { at, input, output, content = {}, ...given } = fields
   const event: EventRow = {
     organization: NIL_UUID,
     conversation_id: NIL_UUID,
@@ -116,7 +121,7 @@ export function storedEvent(fields: EventFields): StoredEvent {
   return {
     // A row keeps the place that it was written from, whatever becomes of it.
     event: { ...event, ...origin(), version: 1, sign: 1 },
-    text: { organization, group_id, event_id, ts, input: input ?? '', output: output ?? '', retention },
+    text: { organization, group_id, event_id, ts, input: input ?? '', output: output ?? '', content, retention },
   }
 }
 
@@ -156,7 +161,9 @@ async function insert(store: Store, table: string, rows: readonly object[]): Pro
 
 /** Writes events and, where something was captured, their texts. */
 export async function insertEvents(store: Store, events: readonly StoredEvent[]): Promise<void> {
-  const texts = events.filter(({ event }) => (event.present & (Present.input | Present.output)) > 0)
+  const texts = events.filter(
+    ({ event, text }) => (event.present & (Present.input | Present.output)) > 0 || Object.keys(text.content).length > 0,
+  )
   if (texts.length > 0)
     await insert(
       store,

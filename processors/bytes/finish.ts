@@ -5,6 +5,7 @@ import type { FrameContext } from '../outcome.ts'
 import { type Costing, costBits, costingOf, costNote } from '../parsers/cost.ts'
 import { METADATA_BOUNDS } from '../parsers/metadata.ts'
 import { structureKey } from '../parsers/otlp/content.ts'
+import { CONTENT_UNITS } from '../parsers/otlp/span-metadata.ts'
 import { NO_USAGE, type Usage } from '../parsers/rows.ts'
 import { maskText } from '../parsers/secrets.ts'
 import { lookIn, lookOf } from './content.ts'
@@ -21,9 +22,8 @@ import { durationAt, isTimeAt, msAt } from './times.ts'
 const MASKED_BYTES = 2_000
 /** Bytes of structures: their JSON is at most six times as long, and some. */
 const STRUCTURE_BYTES = 1_000
-const STRUCTURE_UNITS = 65_536
-/** Longest messages that may become longer while they are masked: they stay within that. */
-const MASKED_STRUCTURE_UNITS = STRUCTURE_UNITS / 8
+/** Longest messages that may become longer while they are masked: they stay within what is kept of them. */
+const MASKED_CONTENT_UNITS = CONTENT_UNITS / 8
 
 /** Finishes a span and returns how its metadata is written; null: see above. */
 export function finish(reading: ByteReading, context: FrameContext): Variant | null {
@@ -89,25 +89,37 @@ function isOwnKey({ places }: ContentPlan, place: number, key: string): boolean 
 }
 
 /** True when nothing of the metadata has to be cut. */
-function isRoomy(reading: ByteReading, plan: Plan, { entries, fixedUnits }: Variant): boolean {
+function isRoomy(reading: ByteReading, plan: Plan, { entries, fixedUnits, content }: Variant): boolean {
+  return (
+    areRoomy(reading, plan, { entries, fixedUnits }, METADATA_BOUNDS.valueUnits) &&
+    areRoomy(reading, plan, content, CONTENT_UNITS)
+  )
+}
+
+/** The same of the entries of one map, of which a value may have `valueUnits`. */
+function areRoomy(
+  reading: ByteReading,
+  plan: Plan,
+  { entries, fixedUnits }: Pick<Variant, 'entries' | 'fixedUnits'>,
+  valueUnits: number,
+): boolean {
   const { data, first } = reading
   let units = fixedUnits
   for (const { at, side } of entries) {
     if (side !== null) {
       const most = mostUnits(reading, plan, side)
-      if (most > STRUCTURE_UNITS) return false
+      if (most > valueUnits) return false
       units += most
     } else if (at >= 0) {
       const row = (first + at) * ATTRIBUTE_INTS
       const kind = data[row + A.kind] as number
       if (kind !== Kind.text && kind !== Kind.structure) continue
       const length = (data[row + A.y] as number) - (data[row + A.x] as number)
-      units += 8 * length
+      const mayGrow = kind === Kind.structure || length <= MASKED_BYTES
+      units += mayGrow ? 8 * length : length
       if (kind === Kind.structure) {
         if (length > STRUCTURE_BYTES) return false
-      } else if (length > MASKED_BYTES) {
-        if (length > METADATA_BOUNDS.valueUnits || (lookOf(reading, at) & Look.suspicious) !== 0) return false
-      }
+      } else if (!mayGrow && (length > valueUnits || (lookOf(reading, at) & Look.suspicious) !== 0)) return false
     }
   }
   return units <= METADATA_BOUNDS.totalUnits
@@ -119,18 +131,18 @@ function mostUnits(reading: ByteReading, plan: Plan, side: 'input' | 'output'): 
   if (structure instanceof Written) {
     // No text has more units than bytes.
     const { bytes, start, end } = structure
-    if (end - start <= MASKED_STRUCTURE_UNITS) return 8 * (end - start)
+    if (end - start <= MASKED_CONTENT_UNITS) return 8 * (end - start)
     if ((lookIn(bytes, start, end) & Look.suspicious) === 0) return end - start
   }
   const at = structureAt(reading, plan, side)
   // Nothing has more units than bytes.
-  if (at >= 0 && structure instanceof SentMessages && structure.size <= STRUCTURE_UNITS) {
-    const mayGrow = structure.size <= MASKED_STRUCTURE_UNITS
+  if (at >= 0 && structure instanceof SentMessages && structure.size <= CONTENT_UNITS) {
+    const mayGrow = structure.size <= MASKED_CONTENT_UNITS
     if (mayGrow || (lookOf(reading, at) & Look.suspicious) === 0) return mayGrow ? 8 * structure.size : structure.size
   }
   const json = structure?.json ?? ''
-  if (json.length <= MASKED_STRUCTURE_UNITS) return 8 * json.length
-  if (json.length > STRUCTURE_UNITS) return json.length
+  if (json.length <= MASKED_CONTENT_UNITS) return 8 * json.length
+  if (json.length > CONTENT_UNITS) return json.length
   if (at < 0) return maskText(json).length
   return (lookOf(reading, at) & Look.suspicious) === 0 ? json.length : maskText(json).length
 }

@@ -4,7 +4,7 @@ import { isObject, readExactJsonText } from '#proto/json.ts'
 import type { Resource } from '#proto/otlp/span.ts'
 import { encodedTexts, WordRun } from '../columns/text.ts'
 import { METADATA_BOUNDS, OWN_PREFIX, readyEntry } from '../parsers/metadata.ts'
-import { Bulk } from '../parsers/otlp/keys.ts'
+import { Bulk, isContent } from '../parsers/otlp/keys.ts'
 import { entriesOfResource, entriesOfScope, omittedText, spanKindNames } from '../parsers/otlp/span-metadata.ts'
 import type { Plan } from './plan.ts'
 import { isName, isSecret } from './vocabulary.ts'
@@ -35,12 +35,22 @@ export interface Variant {
   readonly after: { readonly keys: WordRun; readonly texts: FixedTexts } | null
   /** Units of everything that does not stand in the span. */
   readonly fixedUnits: number
+  /** What was said beyond input and output; its values stand in the span, or are messages. */
+  readonly content: Content
   /** Carried attributes about the conversation, by position and name. */
   readonly attached: readonly (readonly [at: number, name: string])[]
   /** Equal for variants that reveal the same by the same session, user, address, and values of traits and attached attributes. */
   readonly reveals: object
   /** How captures of these spans are written without a row; null where they say more than that, and a service. */
   readonly capture: Capture | null
+}
+
+/** What stands in the column `content` of the texts. */
+export interface Content {
+  readonly keys: WordRun
+  readonly entries: readonly Step[]
+  /** Units of the keys. */
+  readonly fixedUnits: number
 }
 
 /** Keys and values of a capture's metadata. */
@@ -68,39 +78,52 @@ type Put = (name: string, at: number, text?: string, side?: Step['side']) => voi
 export function variantOf(plan: Plan, decided: Decided): Variant | null {
   const used = usedBy(plan, decided)
   const steps = new Map<string, Step>()
-  const put: Put = (name, at, text = '', side = null) => {
-    steps.set(name, { name, at, side, text, secret: (at >= 0 || side !== null) && isSecret(name) })
-  }
+  const said = new Map<string, Step>()
+  const puts =
+    (into: Map<string, Step>): Put =>
+    (name, at, text = '', side = null) => {
+      into.set(name, { name, at, side, text, secret: (at >= 0 || side !== null) && isSecret(name) })
+    }
+  const [put, putContent] = [puts(steps), puts(said)]
   const omitted: string[] = []
   const dull = Bulk.always | (decided.ownInput ? Bulk.input : 0) | (decided.ownOutput ? Bulk.output : 0)
   let carried = false
   for (const [at, { key, facts }] of plan.keys.entries()) {
     if (used.has(at)) continue
     if ((facts.bulk & dull) !== 0) omitted.push(key)
+    else if (isContent(facts, plan.dialects)) putContent(key, at)
     else if (key === 'metadata') {
       if (!putObject(plan, steps, at, put)) return null
     } else if (facts.carried === null) put(key, at)
     else carried = true
   }
   const attached = putCarried(plan, used, name => (carried ? steps.has(name) : null), put)
-  if (decided.inputKey !== '') put(decided.inputKey, -1, '', 'input')
-  if (decided.outputKey !== '') put(decided.outputKey, -1, '', 'output')
+  if (decided.inputKey !== '') putContent(decided.inputKey, -1, '', 'input')
+  if (decided.outputKey !== '') putContent(decided.outputKey, -1, '', 'output')
   for (const [name, text] of entriesOfResource(plan.resource)) if (!steps.has(name)) put(name, -1, text)
   for (const [name, text] of entriesOfScope(plan.scope)) if (!steps.has(name)) put(name, -1, text)
   const entries = [...steps.values()]
-  if (!entries.every(({ name }) => isName(name)) || entries.length > METADATA_BOUNDS.keys / 2) return null
+  const content = contentOf([...said.values()])
+  for (const list of [entries, content.entries]) {
+    if (!list.every(({ name }) => isName(name)) || list.length > METADATA_BOUNDS.keys / 2) return null
+  }
   if (entries.some(({ text }) => text.length > METADATA_BOUNDS.valueUnits)) return null
   const all = [...entries, ...remarksOf(plan)]
   const last = omitted.length === 0 ? null : remark('omitted', omittedText(omitted))
   const fixedUnits = entries.reduce((n, { name, text }) => n + name.length + text.length, 0)
   const plain = attached.length === 0 && plan.traits.length === 0
   return {
-    ...{ entries, attached, fixedUnits, reveals: revealsOf(plan, attached) },
+    ...{ entries, content, attached, fixedUnits, reveals: revealsOf(plan, attached) },
     capture: plain ? plainCapture(plan) : null,
     keys: new WordRun(all.map(({ name }) => name)),
     pieces: piecesOf(all),
     after: last === null ? null : { keys: new WordRun([last.name]), texts: fixedTexts([last.text]) },
   }
+}
+
+function contentOf(entries: readonly Step[]): Content {
+  const names = entries.map(({ name }) => name)
+  return { entries, keys: new WordRun(names), fixedUnits: names.reduce((n, { length }) => n + length, 0) }
 }
 
 /** The steps, those next to each other that are always the same as one piece. */
@@ -147,7 +170,7 @@ function plainCapture({ resource }: Plan): Capture | null {
 
 /** After the others, so that a key the span has itself is not overwritten. Returns those that tell about the conversation. */
 function putCarried(
-  { keys }: Plan,
+  { keys, dialects }: Plan,
   used: ReadonlySet<number>,
   isTaken: (name: string) => boolean | null,
   put: Put,
@@ -155,7 +178,7 @@ function putCarried(
   const attached: (readonly [number, string])[] = []
   for (const [at, { key, facts }] of keys.entries()) {
     const name = facts.carried
-    if (name === null || used.has(at)) continue
+    if (name === null || used.has(at) || isContent(facts, dialects)) continue
     if (!facts.ofSpan) attached.push([at, name])
     const taken = isTaken(name)
     if (taken !== null) put(taken ? key : name, at)

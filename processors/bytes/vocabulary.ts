@@ -5,7 +5,7 @@ import { METADATA_BOUNDS, OWN_PREFIX } from '../parsers/metadata.ts'
 import { billingKeys, isAmountKey } from '../parsers/otlp/billing.ts'
 import type { Source } from '../parsers/otlp/dialect.ts'
 import { dialects } from '../parsers/otlp/dialects.ts'
-import { eventNamesRead, eventRules, type KeyFacts, keyFacts } from '../parsers/otlp/keys.ts'
+import { contentFields, eventNamesRead, eventRules, type KeyFacts, keyFacts } from '../parsers/otlp/keys.ts'
 import { allRules, type Rule } from '../parsers/otlp/rules.ts'
 import { failureKeys } from '../parsers/otlp/signs.ts'
 import { isSecretName } from '../parsers/secrets.ts'
@@ -36,7 +36,6 @@ const amountFields: ReadonlySet<string> = new Set([
   ...['input_tokens', 'output_tokens', 'cache_read_tokens', 'cache_write_tokens', 'reasoning_tokens', 'cost'],
 ])
 const idFields: ReadonlySet<string> = new Set(['session_id', 'user_id', 'user_email'])
-const contentFields: ReadonlySet<string> = new Set(['input', 'output', 'tool_input', 'tool_output'])
 const errorFields: ReadonlySet<string> = new Set(['error_type', 'error_message'])
 
 /** Keys that a source reads besides the one that its rule is found by, and those that it looks into. */

@@ -9,7 +9,7 @@ import type { Home } from '../loose.ts'
 import type { FrameContext } from '../outcome.ts'
 import { METADATA_BOUNDS, OWN_PREFIX, readyEntry } from '../parsers/metadata.ts'
 import { type Said, unsaidBits } from '../parsers/otlp/content.ts'
-import { recordRemarks } from '../parsers/otlp/span-metadata.ts'
+import { EVENTS, recordRemarks, saysContent } from '../parsers/otlp/span-metadata.ts'
 import { MASK, maskText } from '../parsers/secrets.ts'
 import { cutBytes, cutUnits, wellFormed } from '../parsers/text.ts'
 import { type Attributes, Excerpt, lookIn, lookOf, valueAt } from './content.ts'
@@ -105,8 +105,9 @@ const OTLP_AT_HOME = { source: 'otlp', moves: 1 } as Parameters<typeof versionOf
 const OTLP = { source: 'otlp' } as Parameters<typeof versionOf>[0]
 
 /** True when the span has a row of texts. */
-export function hasTexts({ input, output }: ByteReading): boolean {
-  return isSaid(input) || isSaid(output)
+export function hasTexts({ input, output, variant, records }: ByteReading): boolean {
+  if (isSaid(input) || isSaid(output) || (variant as Variant).content.entries.length > 0) return true
+  return records !== null && saysContent(records)
 }
 
 function isSaid(said: Said | null): boolean {
@@ -129,6 +130,7 @@ function writeTexts(c: TextsColumns, reading: ByteReading, shared: Shared, at: n
   c.ts.push(time.low, time.high)
   addText(c.input, reading.input)
   addText(c.output, reading.output)
+  writeSaid(c, reading)
   c.retention.add(context.retention)
   addOrigin(c, origin)
 }
@@ -309,31 +311,46 @@ function writeMetadata(c: EventsColumns, reading: ByteReading): void {
     if ('encoded' in piece) values.addEncoded(piece.encoded, piece.count)
     else addEntry(values, reading, piece)
   }
-  if (records !== null && records.traceState !== '') addRemark(c, 'trace_state', records.traceState)
-  if (counting !== 'none' && counting !== 'counted') addRemark(c, 'usage', counting)
-  if (lent.input !== null) addRemark(c, 'input_of', lent.input.spanId)
-  if (lent.output !== null) addRemark(c, 'output_of', lent.output.spanId)
-  if (sameAs !== '') addRemark(c, 'same_call_as', sameAs)
-  if (records !== null) for (const [key, text] of recordRemarks(records)) addRemark(c, key, text)
+  if (records !== null && records.traceState !== '') addRemark(metadata, 'trace_state', records.traceState)
+  if (counting !== 'none' && counting !== 'counted') addRemark(metadata, 'usage', counting)
+  if (lent.input !== null) addRemark(metadata, 'input_of', lent.input.spanId)
+  if (lent.output !== null) addRemark(metadata, 'output_of', lent.output.spanId)
+  if (sameAs !== '') addRemark(metadata, 'same_call_as', sameAs)
+  if (records !== null) {
+    const said = saysContent(records)
+    for (const [key, text] of recordRemarks(records)) if (!said || key !== EVENTS) addRemark(metadata, key, text)
+  }
   if (after !== null) {
     metadata.keys.addRun(after.keys)
     values.addEncoded(after.texts.encoded, after.texts.count)
   }
-  if (note !== null) addRemark(c, note[0], note[1])
+  if (note !== null) addRemark(metadata, note[0], note[1])
   metadata.endRow()
+}
+
+/** What was said beyond input and output. */
+function writeSaid({ content }: TextsColumns, reading: ByteReading): void {
+  const { keys, entries } = (reading.variant as Variant).content
+  const { records } = reading
+  content.keys.addRun(keys)
+  for (let i = 0; i < entries.length; i++) addEntry(content.values, reading, entries[i] as Step)
+  if (records !== null && saysContent(records)) {
+    for (const [key, text] of recordRemarks(records)) if (key === EVENTS) addRemark(content, key, text)
+  }
+  content.endRow()
 }
 
 /** The keys of remarks: made anew each would have to be hashed. They are few. */
 const remarkNames = new Map<string, string>()
 
-function addRemark({ metadata }: EventsColumns, key: string, text: string): void {
+function addRemark({ keys, values }: EventsColumns['metadata'], key: string, text: string): void {
   let name = remarkNames.get(key)
   if (name === undefined) {
     name = OWN_PREFIX + key
     remarkNames.set(key, name)
   }
-  metadata.keys.add(name)
-  metadata.values.add(cutUnits(wellFormed(text), METADATA_BOUNDS.valueUnits))
+  keys.add(name)
+  values.add(cutUnits(wellFormed(text), METADATA_BOUNDS.valueUnits))
 }
 
 /** Adds the text of an entry as it is stored: masked where it is a secret. */

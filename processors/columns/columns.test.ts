@@ -84,6 +84,7 @@ function textRow(random: Random): TextRow {
     ts: sqlNanos({ ms: millis(random), ns: random(1_000_000) }),
     input: long(random),
     output: long(random),
+    content: map(random),
     retention: random(256),
   }
 }

@@ -119,6 +119,7 @@ function textSet() {
     ts: new TimeColumn(9),
     input: new TextColumn(),
     output: new TextColumn(),
+    content: new MapColumn(),
     retention: uint8(),
     ...originColumns(),
   }
@@ -133,6 +134,7 @@ function textColumns(): TableColumns<'texts'> {
     c.ts.add(row.ts)
     c.input.add(row.input)
     c.output.add(row.output)
+    c.content.add(row.content)
     c.retention.add(row.retention)
     addOrigin(c, origin)
   }

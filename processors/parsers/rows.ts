@@ -72,6 +72,8 @@ export interface EventDraft {
   readonly checkpoints?: string
   /** Not finished: the row adds remarks about what it had to cut. */
   readonly metadata: MetadataBuilder
+  /** What was said beyond input and output, by the keys under which it was sent. */
+  readonly content?: MetadataBuilder
 }
 
 /** The row of an event, and of its texts when it has any. Texts are grouped under `groupId`. */
@@ -124,7 +126,9 @@ export function eventRows(
     received_at: sqlMillis(context.receivedAtMs),
     retention: context.retention,
   }
-  return { event, texts: input === '' && output === '' ? [] : [textRow(event, groupId, input, output)] }
+  const content = draft.content?.finish() ?? NO_CONTENT
+  const none = input === '' && output === '' && Object.keys(content).length === 0
+  return { event, texts: none ? [] : [textRow(event, groupId, { input, output, content })] }
 }
 
 /** What the event cost; how that was found is noted. */
@@ -136,10 +140,15 @@ function costingNoted(draft: EventDraft, usage: Usage, { pricing }: FrameContext
   return costing
 }
 
+type SaidTexts = Pick<TextRow, 'input' | 'output' | 'content'>
+const NO_CONTENT: SaidTexts['content'] = Object.freeze({})
+/** Of an event without any. */
+export const NO_TEXTS: SaidTexts = { input: '', output: '', content: NO_CONTENT }
+
 /** The row of an event's texts, which are well-formed. */
-export function textRow(event: EventRow, groupId: string, input: string, output: string): TextRow {
+export function textRow(event: EventRow, groupId: string, said: SaidTexts): TextRow {
   const { organization, event_id, ts, retention } = event
-  return { organization, group_id: groupId, event_id, ts, input, output, retention }
+  return { organization, group_id: groupId, event_id, ts, ...said, retention }
 }
 
 /** A capture as a parser understands it. */

@@ -60,6 +60,7 @@ t.test('an agent turn', async t => {
       ts: '2026-09-21 14:13:10.000000000',
       input: 'Where is my order?',
       output: 'On its way.',
+      content: {},
       retention: 0,
     },
   ])

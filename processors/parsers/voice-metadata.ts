@@ -87,10 +87,7 @@ function isGiven(value: unknown): boolean {
 /** Words of one side that are kept: as many as a value of metadata holds. */
 const WORDS_UNITS = 16_000
 
-/**
- * Metadata of an exchange: how long it took, and where it is in the recording, if there is one: milliseconds from its start. For each
- * side that has them the timed words, `[[word, from, to], …]`.
- */
+/** Metadata of an exchange: how long it took, and where it is in the recording, if there is one: milliseconds from its start. */
 export function exchangeMetadata(exchange: Exchange, report: VoiceReport): MetadataBuilder {
   const metadata = new MetadataBuilder()
   const { startedAtMs: fromMs, endedAtMs: toMs } = exchange
@@ -100,9 +97,15 @@ export function exchangeMetadata(exchange: Exchange, report: VoiceReport): Metad
     metadata.note('audio_from_ms', String(offsetMs))
     if (toMs !== null) metadata.note('audio_to_ms', String(Math.round(toMs - (report.startedAtMs ?? 0))))
   }
-  noteWords(metadata, 'caller_words', exchange.callerWords)
-  noteWords(metadata, 'assistant_words', exchange.assistantWords)
   return metadata
+}
+
+/** For each side of an exchange that has them the timed words, `[[word, from, to], …]`: they are what was said, and kept with the texts. */
+export function exchangeWords(exchange: Exchange): MetadataBuilder {
+  const words = new MetadataBuilder()
+  noteWords(words, 'caller_words', exchange.callerWords)
+  noteWords(words, 'assistant_words', exchange.assistantWords)
+  return words
 }
 
 function noteWords(metadata: MetadataBuilder, key: string, words: readonly Word[]): void {

@@ -39,13 +39,18 @@ const exchangesOf = (unit: Unit) => unit.events.filter(event => event.kind === '
 const nanos = (dollars: number): number => Math.round(dollars * 1e9)
 const costOf = (unit: Unit): number => unit.events.reduce((sum, event) => sum + event.cost_nanos, 0)
 
+const saidIn = ({ input, output, content }: Unit['texts'][number]) => ({
+  ...{ input, output },
+  ...(Object.keys(content).length === 0 ? {} : { content: { ...content } }),
+})
+
 if (argument === 'write') {
   for (const name of names) {
     const { sessions, events, texts } = callOf(body(name))
     const rows = {
       sessions: sessions.map(telling),
       events: events.map(telling),
-      texts: texts.map(({ input, output }) => ({ input, output })),
+      texts: texts.map(saidIn),
     }
     await writeFile(rowsFile(name), `${JSON.stringify(rows, null, 2)}\n`)
   }
@@ -81,10 +86,7 @@ for (const [name, said] of Object.entries(facts)) {
     const rows = JSON.parse(await readFile(rowsFile(name), 'utf8')) as Record<string, unknown>
     t.strictSame(JSON.parse(JSON.stringify(sessions.map(telling))), rows.sessions)
     t.strictSame(JSON.parse(JSON.stringify(events.map(telling))), rows.events)
-    t.strictSame(
-      texts.map(({ input, output }) => ({ input, output })),
-      rows.texts,
-    )
+    t.strictSame(texts.map(saidIn), rows.texts)
     t.equal(faultOf({ identity: null, sessions, events, texts } as never), '')
   })
 }

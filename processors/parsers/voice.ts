@@ -10,8 +10,8 @@ import type { FrameContext, FrameParser } from '../outcome.ts'
 import { nanoDollarsOf, nanosOfMs } from './amounts.ts'
 import { NO_BILLING } from './cost.ts'
 import { MetadataBuilder } from './metadata.ts'
-import { type EventDraft, eventRows, instantOfMs, NO_USAGE, sessionRow, textRow } from './rows.ts'
-import { callerTraits, callMetadata, exchangeMetadata } from './voice-metadata.ts'
+import { type EventDraft, eventRows, instantOfMs, NO_TEXTS, NO_USAGE, sessionRow, textRow } from './rows.ts'
+import { callerTraits, callMetadata, exchangeMetadata, exchangeWords } from './voice-metadata.ts'
 import { reportFingerprint } from './voice-report.ts'
 
 /** Parses a report; see FrameParser. */
@@ -81,6 +81,7 @@ class Call {
     const parentId = this.#add(startedAtMs, metadata, {
       kind: 'agent',
       name: this.#report.assistantName,
+      content: exchangeWords(exchange),
       durationNs: nanosOfMs(exchange.latencyMs),
       failed: false,
       input: exchange.caller === '' ? null : exchange.caller,
@@ -148,7 +149,7 @@ class Call {
     )
     this.events.push(rows.event)
     // Ids of events are places in the call: an earlier report may have had a text at this one, which the empty one outranks.
-    this.texts.push(...(rows.texts.length > 0 ? rows.texts : [textRow(rows.event, this.conversationId, '', '')]))
+    this.texts.push(...(rows.texts.length > 0 ? rows.texts : [textRow(rows.event, this.conversationId, NO_TEXTS)]))
     return eventId
   }
 }

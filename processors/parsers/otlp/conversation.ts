@@ -10,6 +10,7 @@ import { MetadataBuilder } from '../metadata.ts'
 import { sessionRow } from '../rows.ts'
 import { asId, asName } from './accept.ts'
 import type { Facts } from './facts.ts'
+import { isContent } from './keys.ts'
 
 /** What a span says about its conversation. */
 export interface Belonging {
@@ -64,7 +65,8 @@ export function revealedBy(facts: Facts, belonging: Belonging, context: FrameCon
     if (key.startsWith('user.')) traits.push([key.slice('user.'.length), value])
     const known = facts.keys[i++]
     const name = known?.carried ?? null
-    if (name !== null && known?.ofSpan === false && !facts.used.has(key)) attached.push([name, value])
+    if (name === null || known?.ofSpan !== false || facts.used.has(key) || isContent(known, facts.dialects)) continue
+    attached.push([name, value])
   }
   return revealedOf({ belonging, traits, attached, span }, context)
 }

@@ -125,6 +125,11 @@ export interface Dialect {
     readonly output?: readonly string[]
     readonly always?: readonly string[]
   }
+  /**
+   * Attributes that hold what was said beside those that are read as input or output, and the bulky ones: instructions, histories,
+   * definitions of tools. One that ends in a dot is the beginning of numbered keys. What was said is a text and never metadata.
+   */
+  readonly content?: readonly string[]
 }
 
 /** Span attributes `prefix + name`, in the order of the names. */

@@ -9,6 +9,7 @@ import { isNobody, isPlaceholder, textOfValue } from './accept.ts'
 import { settle } from './batch.ts'
 import type { Field } from './dialect.ts'
 import type { Considered } from './facts.ts'
+import { isContent, type KeyFacts } from './keys.ts'
 import { frameworks } from './model.ts'
 import type { Counting, SpanReading } from './reading.ts'
 import { type Rule, rules, type Step } from './rules.ts'
@@ -42,7 +43,7 @@ export interface ExplainedField {
 /** An attribute of the span, and what it became. */
 export interface ExplainedAttribute {
   readonly attribute: string
-  /** `field model`, `metadata`, `metadata, masked`, `left out: repeats what is stored`. */
+  /** `field model`, `metadata`, `metadata, masked`, `content`, `left out: repeats what is stored`. */
   readonly became: string
 }
 
@@ -254,7 +255,7 @@ function whyNot({ rule, value, accepted }: Considered, winner: Considered | unde
 
 function attributesOf(
   { facts }: SpanReading,
-  { event, kept }: SpanRows,
+  { event, texts, kept }: SpanRows,
   looked: ReadonlyMap<Field, readonly Considered[]>,
 ): ExplainedAttribute[] {
   const fields = new Map<string, string[]>()
@@ -263,19 +264,23 @@ function attributesOf(
     if (key !== '') fields.set(key, [...(fields.get(key) ?? []), field])
   }
   const omitted = new Set(kept.omitted)
+  const content = texts[0]?.content ?? {}
   let i = 0
   return [...facts.attributes].map(([attribute, value]) => {
-    const carried = facts.keys[i++]?.carried ?? null
+    const known = facts.keys[i++] as KeyFacts
     const parts = (fields.get(attribute) ?? []).map(field => `field ${field}`)
     if (omitted.has(attribute)) parts.push('left out: repeats what is stored')
-    else if (!facts.used.has(attribute)) parts.push(metadataOf(attribute, carried, value, event))
-    else if (parts.length === 0) parts.push('part of a field')
+    else if (facts.used.has(attribute)) parts.push(...(parts.length === 0 ? ['part of a field'] : []))
+    else if (isContent(known, facts.dialects)) parts.push(`content${maskedWord(content[attribute], value)}`)
+    else parts.push(metadataOf(attribute, known.carried, value, event))
     return { attribute, became: parts.join(', ') }
   })
 }
 
 function metadataOf(attribute: string, carried: string | null, value: Value, event: EventRow): string {
   const key = Object.hasOwn(event.metadata, attribute) || carried === null ? attribute : carried
-  const masked = event.metadata[key] === MASK && value !== MASK
-  return `metadata${key === attribute ? '' : ` ${key}`}${masked ? ', masked' : ''}`
+  return `metadata${key === attribute ? '' : ` ${key}`}${maskedWord(event.metadata[key], value)}`
 }
+
+const maskedWord = (kept: string | undefined, value: Value): string =>
+  kept === MASK && value !== MASK ? ', masked' : ''

@@ -2,7 +2,7 @@
 import t from 'tap'
 import { request, span } from '#proto/otlp/fixture.ts'
 import type { EventRow } from '#proto/rows.ts'
-import { child, parse, row } from './fixture.ts'
+import { child, contentOf, parse, row } from './fixture.ts'
 
 t.test('kinds and names', async t => {
   const f = (name: string, values: Record<string, unknown>, kind: string, as: string, fields: object = {}) => {
@@ -74,17 +74,14 @@ t.test('input and output by the words that a person said', async t => {
     '{"messages":[{"role":"user","content":"as sent"}]}',
     '',
   )
-  const genai = f(
-    {
-      'gen_ai.operation.name': 'chat',
-      'gen_ai.input.messages': parts,
-      'gen_ai.output.messages':
-        '[{"role":"assistant","parts":[{"type":"text","content":"Done"}],"finish_reason":"stop"}]',
-    },
-    'Second\n[image]',
-    'Done',
-  )
-  t.equal(genai.metadata['gen_ai.input.messages'], parts, 'the history stays with the event')
+  const genai = {
+    'gen_ai.operation.name': 'chat',
+    'gen_ai.input.messages': parts,
+    'gen_ai.output.messages':
+      '[{"role":"assistant","parts":[{"type":"text","content":"Done"}],"finish_reason":"stop"}]',
+  }
+  f(genai, 'Second\n[image]', 'Done')
+  t.equal(contentOf(t, genai, child)['gen_ai.input.messages'], parts, 'the history stays with the texts')
   f(
     {
       'gen_ai.output.messages': '[{"role":"assistant","parts":[{"type":"tool_call","name":"f","arguments":{"a":1}}]}]',
@@ -93,26 +90,22 @@ t.test('input and output by the words that a person said', async t => {
     '[tool_call f({"a":1})]',
   )
   f({ 'gen_ai.input.messages': [{ role: 'user', parts: [{ type: 'text', content: 'real array' }] }] }, 'real array', '')
-  const open = f(
-    {
-      'openinference.span.kind': 'LLM',
-      'llm.input_messages.10.message.role': 'user',
-      'llm.input_messages.10.message.contents.0.message_content.type': 'text',
-      'llm.input_messages.10.message.contents.0.message_content.text': 'Tenth',
-      'llm.input_messages.9.message.role': 'user',
-      'llm.input_messages.9.message.content': 'Ninth',
-      'llm.output_messages.0.message.role': 'assistant',
-      'llm.output_messages.0.message.tool_calls.0.tool_call.function.name': 'f',
-      'llm.output_messages.0.message.tool_calls.0.tool_call.function.arguments': '{}',
-      'input.value': '{"the whole":"request"}',
-    },
-    'Tenth',
-    '[tool_call f({})]',
-  )
-  t.match(open.metadata, {
+  const open = {
+    'openinference.span.kind': 'LLM',
+    'llm.input_messages.10.message.role': 'user',
+    'llm.input_messages.10.message.contents.0.message_content.type': 'text',
+    'llm.input_messages.10.message.contents.0.message_content.text': 'Tenth',
+    'llm.input_messages.9.message.role': 'user',
+    'llm.input_messages.9.message.content': 'Ninth',
+    'llm.output_messages.0.message.role': 'assistant',
+    'llm.output_messages.0.message.tool_calls.0.tool_call.function.name': 'f',
+    'llm.output_messages.0.message.tool_calls.0.tool_call.function.arguments': '{}',
+    'input.value': '{"the whole":"request"}',
+  }
+  t.match(f(open, 'Tenth', '[tool_call f({})]').metadata, { 'parley.omitted': 'input.value' })
+  t.match(contentOf(t, open, child), {
     'llm.input_messages':
       '[{"role":"user","content":"Ninth"},{"role":"user","content":[{"type":"text","text":"Tenth"}]}]',
-    'parley.omitted': 'input.value',
   })
   f(
     {
@@ -177,6 +170,31 @@ t.test('messages that are span events', async t => {
   t.equal(older.input_preview, 'P')
 })
 
+t.test('what was said is a text wherever it was sent, and never metadata', async t => {
+  const event = (name: string, values: Record<string, string>) => ({
+    timeUnixNano: '1789999990000000007',
+    name,
+    attributes: Object.entries(values).map(([key, stringValue]) => ({ key, value: { stringValue } })),
+  })
+  const f = (values: Record<string, unknown>, fields: object = {}): [metadata: string[], content: string[]] => {
+    const { metadata } = row(t, values, { ...child, ...fields })
+    const own = Object.keys(metadata).filter(key => !/^(resource|otel)\./.test(key))
+    return [own, Object.keys(contentOf(t, values, { ...child, ...fields }))]
+  }
+  t.same(
+    f({ input: 'shown', 'input.value': 'not shown', 'customer.tier': 'gold', 'gen_ai.system_instructions': 'x' }),
+    [['customer.tier', 'parley.omitted'], ['gen_ai.system_instructions']],
+  )
+  t.same(f({ 'gen_ai.system_instructions': 'x' }), [[], ['gen_ai.system_instructions']], 'without input and output')
+  const said = [event('gen_ai.user.message', { content: 'hello' }), event('exception', { 'exception.type': 'E' })]
+  t.same(f({}, { events: said }), [[], ['gen_ai.system.message', 'parley.events']])
+  t.same(f({}, { events: [event('exception', { 'exception.type': 'E' })] }), [['parley.events'], []])
+  t.same(f({ response: 'ok' }), [['response'], []], 'a word that one framework uses so is the application’s elsewhere')
+  const long = contentOf(t, { 'gen_ai.system_instructions': 'x'.repeat(70_000) })
+  t.equal(long['gen_ai.system_instructions']?.length, 65_536)
+  t.equal(long['parley.metadata_cut'], 'gen_ai.system_instructions', 'what is cut is told beside it')
+})
+
 t.test('tools keep arguments and results as they were sent', async t => {
   const f = (values: Record<string, unknown>, input: string, output: string) => {
     const found = row(t, { 'gen_ai.tool.name': 'f', ...values }, child)
@@ -190,10 +208,12 @@ t.test('tools keep arguments and results as they were sent', async t => {
 
 t.test('what a framework wraps around arguments and results is left out, and kept beside', async t => {
   const f = (values: Record<string, unknown>, input: string, output: string): void => {
-    const { input_preview, output_preview, metadata } = row(t, { 'openinference.span.kind': 'TOOL', ...values }, child)
+    const all = { 'openinference.span.kind': 'TOOL', ...values }
+    const { input_preview, output_preview } = row(t, all, child)
+    const content = contentOf(t, all, child)
     t.same([input_preview, output_preview], [input, output])
     for (const [key, value] of Object.entries(values)) {
-      if (value !== input && value !== output) t.equal(metadata[key], value, `${key} is kept`)
+      if (value !== input && value !== output) t.equal(content[key], value, `${key} is kept`)
     }
   }
   f(

@@ -34,7 +34,12 @@ function dialectTable(): string {
       return places.length === 0 ? [] : [[dialect.name, code(field), places.map(placeOf).join(', ')]]
     })
   }
-  return table(['dialect', 'field', 'attributes'], dialects.flatMap(rowsOf))
+  const contentOf = ({ name, content = [] }: Dialect): Cells =>
+    content.length === 0 ? [] : [[name, 'content', content.map(code).join(', ')]]
+  return table(
+    ['dialect', 'field', 'attributes'],
+    dialects.flatMap(dialect => [...rowsOf(dialect), ...contentOf(dialect)]),
+  )
 }
 
 const placeOf = (rule: Rule): string => code(rule.label) + marks[rule.step]

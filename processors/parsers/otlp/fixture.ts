@@ -21,6 +21,11 @@ export function row(t: Test, values: Record<string, unknown>, fields: object = {
   return parse(t, request([span(1, 1, { ...fields }, values)]))[0]?.events[0] as EventRow
 }
 
+/** What was said in that span beyond its input and output. */
+export function contentOf(t: Test, values: Record<string, unknown>, fields: object = {}): Record<string, string> {
+  return parse(t, request([span(1, 1, { ...fields }, values)]))[0]?.texts[0]?.content ?? {}
+}
+
 /** Fields of a span that is no root. */
 export const child = { parentSpanId: '00000000000000ff' }
 

@@ -117,7 +117,7 @@ t.test('bytes of recordings, changed', async t => {
   }
 })
 
-t.test('every attribute is a field, or metadata, or named as left out', async t => {
+t.test('every attribute is a field, or metadata, or content, or named as left out', async t => {
   const random = randomOf(13 + SEED)
   let seen = 0
   for (let i = 0; i < CASES / 10; i++) {
@@ -126,12 +126,14 @@ t.test('every attribute is a field, or metadata, or named as left out', async t 
     if (!decoded.ok) continue
     const rows = readBatch(decoded.spans, context)
     for (const [k, { attributes }] of explainSpans(decoded.spans, context).entries()) {
-      const { event, kept } = rows[k] as (typeof rows)[number]
-      if (event.metadata['parley.metadata_dropped'] !== undefined) continue
+      const { event, texts, kept } = rows[k] as (typeof rows)[number]
+      const content = texts[0]?.content ?? {}
+      if ([event.metadata, content].some(map => map['parley.metadata_dropped'] !== undefined)) continue
       for (const { attribute, became } of attributes) {
         seen++
         const [, renamed] = /\bmetadata(?: ([^,]+))?/.exec(became) ?? []
-        const there = Object.hasOwn(event.metadata, renamed ?? attribute.toWellFormed().slice(0, 256))
+        const map = became.includes('content') ? content : event.metadata
+        const there = Object.hasOwn(map, renamed ?? attribute.toWellFormed().slice(0, 256))
         const whole = attribute === 'metadata' || became.includes('field') || became.includes('part of a field')
         if (!there && !whole && !kept.omitted.includes(attribute)) t.fail(`case ${i}: ${attribute} is lost`, { became })
       }

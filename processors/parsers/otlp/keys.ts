@@ -17,6 +17,8 @@ export interface KeyFacts {
   readonly rules: readonly Rule[]
   readonly signs: number
   readonly bulk: number
+  /** True when it holds what was said, on whatever span; else the dialects on whose spans it does. */
+  readonly content: true | readonly Dialect[]
   /** The application's own key, when a framework carried the attribute; else null. */
   readonly carried: string | null
   /** True for a carried attribute that its framework put there for the span alone. */
@@ -80,6 +82,24 @@ const bulky: readonly (readonly [key: string, bulk: number])[] = dialects.flatMa
   ...(lists.output ?? []).map(key => [key, Bulk.output] as const),
 ])
 
+/** Fields that hold what was said. */
+export const contentFields: ReadonlySet<string> = new Set(['input', 'output', 'tool_input', 'tool_output'])
+const saying: readonly string[] = [...bulky.map(([key]) => key), ...dialects.flatMap(({ content = [] }) => content)]
+
+/** See `KeyFacts`. Of a family only numbered attributes are messages. */
+function contentOf(key: string, rules: readonly Rule[]): KeyFacts['content'] {
+  const numbered = familyOf(key) !== ''
+  if (saying.some(pattern => covers(pattern, key) && (numbered || !pattern.endsWith('.')))) return true
+  const read = rules.filter(({ field }) => contentFields.has(field))
+  if (read.some(({ step }) => step !== 'own')) return true
+  return read.flatMap(({ dialect }) => dialect ?? [])
+}
+
+/** True when the attribute of a span of these dialects holds what was said. */
+export function isContent({ content }: KeyFacts, of: readonly Dialect[]): boolean {
+  return content === true || content.some(dialect => of.includes(dialect))
+}
+
 const toolKeys = new Set(dialects.flatMap(dialect => dialect.toolKeys ?? []))
 const modelKeys = new Set(dialects.flatMap(dialect => dialect.modelKeys ?? []))
 
@@ -119,7 +139,7 @@ function makeKeyFacts(key: string): KeyFacts {
   const carrier = carries.find(prefix => key.startsWith(prefix) && key.length > prefix.length)
   const values = valueTold.get(key)
   return {
-    ...{ rules, signs, bulk },
+    ...{ rules, signs, bulk, content: contentOf(key, rules) },
     carried: carrier === undefined ? null : key.slice(carrier.length),
     ofSpan: ofSpan.some(each => (each.endsWith('*') ? key.startsWith(each.slice(0, -1)) : key === each)),
     tells: told.flatMap(([pattern, dialect]) => (covers(pattern, key) ? [dialect] : [])),
@@ -201,4 +221,9 @@ export const eventNamesRead: readonly string[] = [...byEvent.keys()]
 /** Rules that read events of this name. */
 export function eventRules(name: string): readonly Rule[] {
   return byEvent.get(name) ?? []
+}
+
+/** True for events of a name that tells what was said. */
+export function isContentEvent(name: string): boolean {
+  return eventRules(name).some(({ field }) => contentFields.has(field))
 }

@@ -1,16 +1,17 @@
 // Everything a span says that went into no column: attributes under their own keys, the application's own ones without the
-// prefix of the framework that carried them, resource attributes under `resource.`, scope, status, events and links.
+// prefix of the framework that carried them, resource attributes under `resource.`, scope, status, events and links. What holds
+// what was said (histories, instructions, bodies of calls) is kept apart from it, with the texts.
 import { isObject, jsonText, readExactJsonText } from '#proto/json.ts'
 import type { Attributes, Resource, Scope, SpanRecords, Value } from '#proto/otlp/span.ts'
 import type { Instant } from '#proto/time.ts'
 import { MetadataBuilder, readyEntry } from '../metadata.ts'
 import { maskValue } from '../secrets.ts'
 import type { Facts } from './facts.ts'
-import { Bulk, type KeyFacts } from './keys.ts'
+import { Bulk, isContent, isContentEvent, type KeyFacts } from './keys.ts'
 import type { SpanReading } from './reading.ts'
 
-/** Units of a list of messages that is kept beside its text. */
-const STRUCTURE_UNITS = 65_536
+/** Units of a value that holds what was said. */
+export const CONTENT_UNITS = 65_536
 /** Left-out keys that are listed. */
 const LISTED = 20
 /** Units of the JSON of events or of links. */
@@ -21,6 +22,8 @@ export const spanKindNames = ['', '', 'server', 'client', 'producer', 'consumer'
 /** The metadata of a span's event, and what became of the attributes that went into no field. */
 export interface Kept {
   readonly metadata: MetadataBuilder
+  /** What was said beyond the input and output that are shown. */
+  readonly content: MetadataBuilder
   /** Attributes that only repeat in bulk what is stored elsewhere. */
   readonly omitted: readonly string[]
 }
@@ -30,14 +33,11 @@ export function spanMetadata(reading: SpanReading): Kept {
   const { facts, kind, input, output, lent } = reading
   const { span } = facts
   const metadata = new MetadataBuilder()
-  const omitted = putAttributes(
-    metadata,
-    facts,
-    input !== null && lent.input === null,
-    output !== null && lent.output === null,
-  )
+  const content = new MetadataBuilder()
+  const has = { input: input !== null && lent.input === null, output: output !== null && lent.output === null }
+  const omitted = putAttributes(metadata, content, facts, has)
   for (const said of [input, output]) {
-    if (said?.structure) metadata.put(said.structure.key, said.structure.json, STRUCTURE_UNITS)
+    if (said?.structure) content.put(said.structure.key, said.structure.json, CONTENT_UNITS)
   }
   for (const [name, text] of entriesOfResource(span.resource)) if (!metadata.has(name)) metadata.putReady(name, text)
   for (const [name, text] of entriesOfScope(span.scope)) if (!metadata.has(name)) metadata.putReady(name, text)
@@ -46,9 +46,10 @@ export function spanMetadata(reading: SpanReading): Kept {
   if (span.statusCode === 1) metadata.note('status', 'ok')
   if (span.traceState !== '') metadata.note('trace_state', span.traceState)
   noteNeighbours(metadata, reading)
-  for (const [key, text] of recordRemarks(span)) metadata.note(key, text)
+  const holder = saysContent(span) ? content : metadata
+  for (const [key, text] of recordRemarks(span)) (key === EVENTS ? holder : metadata).note(key, text)
   if (omitted.length > 0) metadata.note('omitted', omittedText(omitted))
-  return { metadata, omitted }
+  return { metadata, content, omitted }
 }
 
 /** The remark about attributes that were left out. */
@@ -92,15 +93,21 @@ function noteNeighbours(metadata: MetadataBuilder, { counting, lent, sameAs }: S
 }
 
 /** Adds the attributes that are not used up; returns the keys of bulky ones that were left out. */
-function putAttributes(metadata: MetadataBuilder, facts: Facts, hasInput: boolean, hasOutput: boolean): string[] {
+function putAttributes(
+  metadata: MetadataBuilder,
+  content: MetadataBuilder,
+  facts: Facts,
+  has: Readonly<Record<'input' | 'output', boolean>>,
+): string[] {
   const omitted: string[] = []
-  const dull = Bulk.always | (hasInput ? Bulk.input : 0) | (hasOutput ? Bulk.output : 0)
+  const dull = Bulk.always | (has.input ? Bulk.input : 0) | (has.output ? Bulk.output : 0)
   let carried = false
   let i = 0
   for (const [key, value] of facts.attributes) {
     const known = facts.keys[i++] as KeyFacts
     if (facts.used.has(key)) continue
     if ((known.bulk & dull) !== 0) omitted.push(key)
+    else if (isContent(known, facts.dialects)) content.put(key, value, CONTENT_UNITS)
     else if (key === 'metadata') putObject(metadata, value)
     else if (known.carried === null) metadata.put(key, value)
     else carried = true
@@ -113,8 +120,10 @@ function putAttributes(metadata: MetadataBuilder, facts: Facts, hasInput: boolea
 function putCarried(metadata: MetadataBuilder, facts: Facts): void {
   let i = 0
   for (const [key, value] of facts.attributes) {
-    const name = (facts.keys[i++] as KeyFacts).carried
-    if (name !== null && !facts.used.has(key)) metadata.put(metadata.has(name) ? key : name, value)
+    const known = facts.keys[i++] as KeyFacts
+    const name = known.carried
+    if (name === null || facts.used.has(key) || isContent(known, facts.dialects)) continue
+    metadata.put(metadata.has(name) ? key : name, value)
   }
 }
 
@@ -130,6 +139,14 @@ function putNew(metadata: MetadataBuilder, key: string, value: unknown): void {
 }
 
 type Remark = readonly [key: string, text: string]
+
+/** Key of the remark that holds the events of a span. */
+export const EVENTS = 'events'
+
+/** True when one of the events tells what was said: then all of them are kept with the texts. */
+export function saysContent({ events }: Pick<SpanRecords, 'events'>): boolean {
+  return events.some(({ name }) => isContentEvent(name))
+}
 
 /** Remarks about events, links, and how many of each the sender itself left out. */
 export function recordRemarks(span: Omit<SpanRecords, 'traceState'>): Remark[] {
@@ -150,7 +167,7 @@ export function recordRemarks(span: Omit<SpanRecords, 'traceState'>): Remark[] {
     ['dropped_links', span.droppedLinks],
   ] as const
   return [
-    ...remarksOfList('events', events),
+    ...remarksOfList(EVENTS, events),
     ...remarksOfList('links', links),
     ...dropped.flatMap(([key, count]): Remark[] => (count > 0 ? [[key, String(count)]] : [])),
   ]

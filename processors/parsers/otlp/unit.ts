@@ -84,6 +84,7 @@ export function rowsOf(reading: SpanReading, context: FrameContext): SpanRows {
       output: output?.text ?? null,
       unsaid: unsaidBits(kind, input, output),
       metadata: kept.metadata,
+      content: kept.content,
     },
     traceUuid,
   )

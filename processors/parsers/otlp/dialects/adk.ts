@@ -39,4 +39,5 @@ export const adk: Dialect = {
   outputExcludesReasoning: 'always',
   bulky: { input: ['gcp.vertex.agent.llm_request'], output: [response] },
   wrapsTools: true,
+  content: ['gcp.vertex.agent.data'],
 }

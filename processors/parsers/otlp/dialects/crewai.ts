@@ -21,4 +21,5 @@ export const crewai: Dialect = {
   // A crew around its agents.
   aroundAgents: ['crew_agents'],
   repeatsUsage: true,
+  content: ['crew_agents', 'crew_tasks', 'crew_inputs', 'formatted_description', 'formatted_expected_output'],
 }

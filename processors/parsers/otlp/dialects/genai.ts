@@ -83,4 +83,5 @@ export const genai: Dialect = {
     output: ['gen_ai.output.messages'],
     always: ['gen_ai.tool.definitions'],
   },
+  content: ['gen_ai.system_instructions', 'gen_ai.content.prompt', 'gen_ai.content.completion'],
 }

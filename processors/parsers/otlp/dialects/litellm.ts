@@ -28,4 +28,8 @@ export const litellm: Dialect = {
     ...['cold_storage_object_key', 'used_client_oauth_token', 'user_agent', 'hidden_params'],
   ]),
   names: { litellm_request: 'llm', raw_gen_ai_request: 'other' },
+  // The body of the call, below the name of its provider.
+  content: ['openai', 'azure', 'anthropic', 'gemini', 'vertex_ai', 'bedrock', 'mistral', 'cohere', 'groq'].flatMap(
+    provider => under(`llm.${provider}.`, ['messages', 'choices', 'tools', 'functions', 'prompt', 'input']),
+  ),
 }

@@ -45,4 +45,5 @@ export const livekit: Dialect = {
   repeatsUsage: true,
   toolKeys: ['lk.function_tool.name', 'lk.function_tool.id'],
   bulky: { input: ['lk.chat_ctx', 'lk.pii.chat_ctx'] },
+  content: ['lk.instructions', 'lk.pii.instructions', 'lk.function_tools', 'lk.provider_tools'],
 }

@@ -29,4 +29,5 @@ export const logfire: Dialect = {
   repeatsUsage: true,
   bulky: { input: ['request_data', 'raw_input'], output: ['response_data'], always: ['logfire.json_schema'] },
   wrapsTools: true,
+  content: ['logfire.msg'],
 }

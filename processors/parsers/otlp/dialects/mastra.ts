@@ -41,4 +41,5 @@ export const mastra: Dialect = {
     ...['runId', 'headers', 'body', 'modelMetadata', 'providerMetadata', 'toolCallId', 'toolName'],
     ...['resumedFromSpanId', 'isContinued', 'warnings', 'request', 'response'],
   ]),
+  content: ['mastra.model_chunk.output', ...under('mastra.metadata.', ['body', 'request', 'response'])],
 }

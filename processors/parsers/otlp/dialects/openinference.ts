@@ -1,5 +1,5 @@
 // OpenInference (Arize): numbered messages, else whole bodies in `input.value` and `output.value`.
-import type { Dialect } from '../dialect.ts'
+import { type Dialect, under } from '../dialect.ts'
 
 export const openinference: Dialect = {
   name: 'openinference',
@@ -47,4 +47,8 @@ export const openinference: Dialect = {
     always: ['llm.tools.', 'tool.json_schema', 'embedding.embeddings.'],
   },
   wrapsTools: true,
+  content: [
+    ...['llm.invocation_parameters', 'llm.function_call', 'embedding.text'],
+    ...under('llm.prompt_template.', ['template', 'variables']),
+  ],
 }

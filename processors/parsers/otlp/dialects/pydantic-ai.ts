@@ -31,4 +31,5 @@ export const pydanticAi: Dialect = {
   toolKeys: ['tool_arguments'],
   toolPrefixes: ['running tool: '],
   bulky: { input: ['pydantic_ai.all_messages', 'all_messages_events'] },
+  content: ['model_request_parameters'],
 }

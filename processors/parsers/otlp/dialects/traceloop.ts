@@ -51,4 +51,5 @@ export const traceloop: Dialect = {
     always: ['llm.request.functions.'],
   },
   wrapsTools: true,
+  content: ['llm.prompts', 'llm.completions', 'traceloop.prompt.template', 'traceloop.prompt.template_variables'],
 }

@@ -75,4 +75,5 @@ export const vercel: Dialect = {
   modelKeys: ['ai.model.id'],
   carries: [metadata, context, runtimeContext],
   bulky: { input: ['ai.prompt', 'ai.prompt.messages'], always: ['ai.prompt.tools', 'ai.embedding', 'ai.embeddings'] },
+  content: under('ai.response.', ['reasoning', 'content', 'files']),
 }

@@ -31,4 +31,5 @@ export const voltagent: Dialect = {
   names: { 'tool.execution:': 'tool' },
   usageOnAgents: true,
   toolPrefixes: ['tool.execution:'],
+  content: ['agent.instructions', 'agent.messages.ui', 'agent.stateSnapshot'],
 }

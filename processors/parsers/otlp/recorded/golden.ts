@@ -48,7 +48,10 @@ export function rowsOf(name: string, encoding: 'json' | 'protobuf'): readonly Un
 export function goldenOf(units: readonly Unit[]): unknown {
   const rows = units.map(({ events, texts, sessions }) => ({
     event: telling(events[0] as EventRow),
-    texts: texts.map(({ input, output }) => ({ input, output })),
+    texts: texts.map(({ input, output, content }) => ({
+      ...{ input, output },
+      ...(Object.keys(content).length === 0 ? {} : { content }),
+    })),
     sessions: sessions.map(telling),
   }))
   return rows.sort((a, b) => String(a.event.ts).localeCompare(String(b.event.ts)))

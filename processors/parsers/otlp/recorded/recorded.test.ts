@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import t from 'tap'
-import { ATTACHED, cases, type Facts, usual } from './facts.ts'
+import { ATTACHED, cases, type Facts, QUESTION, usual } from './facts.ts'
 import { aboutOf, factsOf, fixtureNames, goldenOf, goldenPath, rowsOf } from './golden.ts'
 
 /** Fewest SDKs that must be recorded, and how many of them in Python. */
@@ -18,6 +18,9 @@ function holds(actual: unknown, expected: unknown): boolean {
   const list = actual as readonly unknown[]
   return list.length === expected.length && expected.every((each, i) => holds(list[i], each))
 }
+
+/** What was said in every recording: by the user, by the tool and the model, and to the model. */
+const SAID = [QUESTION, '18 °C and sunny', '18 \\u00b0C and sunny', 'You answer questions about the weather']
 
 const names = fixtureNames()
 
@@ -48,6 +51,12 @@ for (const name of names) {
       attached.filter(key => !ATTACHED.includes(key)),
       [],
       'of the conversation is what the application attached',
+    )
+    const kept = units.flatMap(({ events, sessions }) => [...events, ...sessions].map(({ metadata }) => metadata))
+    t.same(
+      kept.flatMap(metadata => Object.keys(metadata).filter(key => SAID.some(text => metadata[key]?.includes(text)))),
+      [],
+      'nothing that was said is metadata',
     )
     const { served } = aboutOf(name)
     const { tokens } = { ...usual, ...expected }
