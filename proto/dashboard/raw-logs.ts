@@ -8,6 +8,7 @@ import {
   Nullable,
   pageFields,
   pagingFields,
+  StringMap,
   placeFields,
   Uuid,
 } from '#proto/dashboard/shared.ts'
@@ -40,4 +41,6 @@ export const EventIoResponse = Type.Object({
   output: Nullable(Type.String()),
   input_bytes: Type.Integer({ minimum: 0 }),
   output_bytes: Type.Integer({ minimum: 0 }),
+  /** What was said beyond them, as histories and instructions, by the keys under which it was sent. */
+  content: StringMap,
 })

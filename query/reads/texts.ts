@@ -43,12 +43,17 @@ interface TextRecord {
 }
 
 /** Texts of events; `input` and `output` say how much of them. */
-export const textsSql = (input: string, output: string): string => `
-  SELECT event_id, ${input} AS input, ${output} AS output
+export const textsSql = (input: string, output: string): string =>
+  columnsSql(`event_id, ${input} AS input, ${output} AS output`)
+
+const columnsSql = (columns: string): string => `
+  SELECT ${columns}
   FROM texts
   WHERE ${OURS} AND ts IN {instants:Array(DateTime64(9, 'UTC'))} AND group_id IN {groups:Array(UUID)} AND event_id IN {events:Array(UUID)}
   ORDER BY ${TEXT_ORDER} DESC
   LIMIT 1 BY event_id`
+
+const CONTENT_SQL = columnsSql('content')
 
 /** Texts of events by event id, each cut to `maxBytes`; Infinity = whole. `lenders`, by event id, stand in for their events. */
 export async function readTexts(
@@ -74,6 +79,12 @@ export async function readTexts(
   )
 }
 
+/** What was said in an event beyond its input and output; empty where texts are no longer kept. */
+export async function readContent(reader: Reader, event: TextSource): Promise<Readonly<Record<string, string>>> {
+  const [row] = await reader.read<{ content: Record<string, string> }>('texts', CONTENT_SQL, placesOf([event]))
+  return row?.content ?? {}
+}
+
 async function readStored(
   reader: Reader,
   events: readonly TextSource[],
@@ -81,17 +92,25 @@ async function readStored(
 ): Promise<Map<string, TextRecord>> {
   if (events.length === 0) return new Map()
   const cut = (column: string): string => (Number.isFinite(maxBytes) ? utf8Prefix(column, maxBytes) : column)
-  // A text stands under the trace or the conversation that its event was first stored under.
+  const rows = await reader.read<TextRecord>(
+    'texts',
+    textsSql(cut('texts.input'), cut('texts.output')),
+    placesOf(events),
+  )
+  return new Map(rows.map(row => [row.event_id, row]))
+}
+
+/** Where the texts of events stand: under the trace or the conversation that each was first stored under. */
+function placesOf(events: readonly TextSource[]): Record<string, readonly string[]> {
   const groups = new Set(events.flatMap(event => [event.conversation_id, event.trace_id]))
   groups.delete(NIL_UUID)
-  const rows = await reader.read<TextRecord>('texts', textsSql(cut('texts.input'), cut('texts.output')), {
+  return {
     // A text has the instant of its event, and a part knows its first and its last: a group is looked for in those parts alone that hold
     // one of these instants, of the newest events in the few that no merge has taken yet.
     instants: [...new Set(events.map(event => sqlTime(event.ts)))],
     groups: [...groups],
     events: events.map(event => event.event_id),
-  })
-  return new Map(rows.map(row => [row.event_id, row]))
+  }
 }
 
 function isWhole(event: TextSource, side: Side): boolean {
