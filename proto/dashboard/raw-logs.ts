@@ -8,8 +8,8 @@ import {
   Nullable,
   pageFields,
   pagingFields,
-  StringMap,
   placeFields,
+  StringMap,
   Uuid,
 } from '#proto/dashboard/shared.ts'
 
