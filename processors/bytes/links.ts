@@ -52,7 +52,7 @@ export class SpanLinks {
     const byTrace = new Map<string, Best>()
     let [before, known]: [number, Best | undefined] = [-1, undefined]
     for (let i = 0; i < table.count; i++) {
-      if (((this.#word(i, W.flags) as number) & Flag.provisional) !== 0) continue
+      if (((this.#word(i, W.flags) as number) & (Flag.provisional | Flag.nobodys)) !== 0) continue
       const at = this.#place(i, S.trace)
       // Spans of one trace stand together.
       if (before < 0 || !sameBytes(bytes, at, at + 16, bytes, before)) {

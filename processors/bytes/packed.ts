@@ -1,5 +1,5 @@
 // The spans of one body, read, settled and finished: units that write themselves.
-import { conversationIdOf } from '#proto/ids.ts'
+import { conversationIdOf, NIL_UUID } from '#proto/ids.ts'
 import { type LinkRow, type Origin, Present, type SessionRow } from '#proto/rows.ts'
 import type { BlockEncoder } from '../encoder.ts'
 import { atHome, type Home, hourAt, hourIn } from '../loose.ts'
@@ -138,6 +138,8 @@ export class PackedSpans implements PackedUnits {
     putUuid(event.conversation_id, this.#words, at + W.conversation)
     if (revealed !== null && revelations.isNews(revealed.key)) this.#sessions[span] = revealed.capture()
     this.#rows[span] = rows
+    // Nothing links a trace to what is nobody's.
+    if (event.conversation_id === NIL_UUID) this.#words[at + W.flags] = Flag.nobodys
     if (event.provisional === 1) {
       this.#words[at + W.flags] = Flag.provisional
       this.loose++

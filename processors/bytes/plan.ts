@@ -10,7 +10,7 @@ import type { Dialect, Field } from '../parsers/otlp/dialect.ts'
 import { type Accept, Facts, type Found } from '../parsers/otlp/facts.ts'
 import type { Failure } from '../parsers/otlp/failure.ts'
 import { readFamily } from '../parsers/otlp/families.ts'
-import type { SpanKind } from '../parsers/otlp/kinds.ts'
+import { isNobodys, type SpanKind } from '../parsers/otlp/kinds.ts'
 import { type EventSource, eventSource } from '../parsers/otlp/message-events.ts'
 import { providerOf } from '../parsers/otlp/model.ts'
 import type { SpanReading } from '../parsers/otlp/reading.ts'
@@ -123,6 +123,8 @@ export function planOf(
 ): Plan | null {
   const sample = readSpan(span, context)
   const { facts, kind, model } = sample
+  // Their conversation is another one than their session says.
+  if (isNobodys(kind, facts)) return null
   const positions = new Map(keys.map(({ key }, at) => [key, at]))
   const placed = { positions, codes }
   const billing = billingOf(span.attributes, NO_USAGE)

@@ -57,6 +57,7 @@ const deciding: ReadonlySet<string> = new Set([
   ...billingKeys,
   // Read by name where names of resources and prompts are found, and where a body of metadata is taken apart.
   ...['mcp.resource.uri', 'gen_ai.prompt.name', 'metadata'],
+  ...dialects.flatMap(({ requests }) => (requests === undefined ? [] : [requests.method])),
   ...dialects.flatMap(({ innerAgents }) => (innerAgents === undefined ? [] : [innerAgents.turn, innerAgents.own])),
 ])
 const added: ReadonlySet<string> = new Set(allRules.flatMap(({ source }) => addends(source)))

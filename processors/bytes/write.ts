@@ -34,8 +34,8 @@ export const W = {
   ...{ sessions: 16, texts: 17, links: 18 },
 } as const
 export const SPAN_WORDS = 19
-/** Bits of the flags: the session's id is its conversation's own text; there is no session; it has a capture that is no row. */
-export const Flag = { ownText: 1, provisional: 2, captured: 4 } as const
+/** Bits of the flags: the session's id is its conversation's own text; there is no session; it has a capture that is no row; it is of no conversation. */
+export const Flag = { ownText: 1, provisional: 2, captured: 4, nobodys: 8 } as const
 
 /** What all spans of a body share. */
 export interface Shared {

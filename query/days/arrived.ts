@@ -1,5 +1,6 @@
 // What came to an open day, as groups that are alike in all that is kept of the day -> what is kept of it, kind by kind. Each is what the
 // kind's own statement would say of the same rows.
+import { NIL_UUID } from '#proto/ids.ts'
 import { dayNumber, timeOf } from './activity.ts'
 import { type DayFigures, failuresIn } from './failures.ts'
 import { type Ids, wordsOf } from './ids.ts'
@@ -48,16 +49,19 @@ export interface Arrived {
   readonly day: string
   readonly row: ArrivedRow
   readonly conversations: Uint32Array
+  /** The number of what is of no conversation; undefined: there is no such thing. */
+  readonly nobodys: number | undefined
 }
 
 /** Groups of a day. */
 export const arrivedOf = (ids: Ids, day: string, row: ArrivedRow): Arrived => ({
   ...{ day, row },
   conversations: held.numbersOf(ids, row.ids),
+  nobodys: ids.find(NIL_UUID),
 })
 
 /** Conversations, and whom their events name. */
-export function pairsArrived(users: Users, { row, conversations }: Arrived): held.Pairs {
+export function pairsArrived(users: Users, { row, conversations, nobodys }: Arrived): held.Pairs {
   const numbers = users.numbersOf(row.users)
   const places = new Map<number, number>()
   const pairs = {
@@ -67,6 +71,7 @@ export function pairsArrived(users: Users, { row, conversations }: Arrived): hel
   const { users: named, counts, firsts, lasts, standing } = pairs
   for (let i = 0; i < conversations.length; i++) {
     const conversation = conversations[i] as number
+    if (conversation === nobodys) continue
     const [user, count] = [numbers[(row.users_at[i] as number) - 1] as number, row.counts[i] as number]
     const [first, last, at] = [row.firsts[i] as number, row.lasts[i] as number, row.standing[i] as number]
     const place = places.get(conversation)

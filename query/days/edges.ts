@@ -1,5 +1,6 @@
 // Rows of the days that windows begin and end on, as flat arrays: what a window holds of such a day is summed up here and not read again.
 // Windows of a dashboard begin on the same few days from midnight to midnight.
+import { NIL_UUID } from '#proto/ids.ts'
 import type { Window } from '../window.ts'
 import { dayNumber, timeOf } from './activity.ts'
 import { createHistogram } from './histogram.ts'
@@ -31,6 +32,8 @@ export interface EdgeRows extends Pick<ToolDay, 'name'> {
   readonly micros: Float64Array
   readonly buckets: Int16Array
   readonly failed: Uint8Array
+  /** The number of what is of no conversation; undefined: there is no such thing. */
+  readonly nobodys?: number | undefined
   /** Numbers of what is said of some keys; left out where nobody asks. */
   readonly said?: Numbers
 }
@@ -130,6 +133,7 @@ const rowsOf = (ids: Ids, row: EdgeRow, texts?: Users): EdgeRows => ({
   ...{ instants: Float64Array.from(row.instants), counts: Uint32Array.from(row.counts) },
   ...{ micros: Float64Array.from(row.micros), buckets: Int16Array.from(row.buckets) },
   failed: Uint8Array.from(row.failed),
+  nobodys: ids.find(NIL_UUID),
 })
 
 function saidOf({ said = [], texts = [] }: EdgeRow, { numbersOf }: Users): Numbers {
@@ -163,7 +167,7 @@ const histogram = createHistogram()
 function summed(all: readonly EdgeRows[], { day, from, to, passes }: AskedEdge, marks: Uint8Array): Summed {
   const found: number[] = []
   const sums = { events: 0, errors: 0, timed: 0, us: 0, slowest: 0, last: 0 }
-  for (const { conversations, instants, counts, micros, buckets, failed, said } of all) {
+  for (const { conversations, instants, counts, micros, buckets, failed, said, nobodys } of all) {
     for (let i = 0; i < instants.length; i++) {
       const at = instants[i] as number
       if (at < from || at >= to) continue
@@ -179,7 +183,7 @@ function summed(all: readonly EdgeRows[], { day, from, to, passes }: AskedEdge, 
       }
       if (at > sums.last) sums.last = at
       histogram.add(buckets[i] as number, n)
-      if (marks[conversation] === 1) continue
+      if (marks[conversation] === 1 || conversation === nobodys) continue
       marks[conversation] = 1
       found.push(conversation)
     }

@@ -4,7 +4,16 @@
 import { NIL_UUID } from '#proto/ids.ts'
 import type { Parameters } from '../reader.ts'
 import { TIERS } from '../reads/costs.ts'
-import { answeredBy, BY_ROWS, hoursBetween, IN_WINDOW, OURS, type Projection, RAGGED_DAYS } from '../reads/sql.ts'
+import {
+  answeredBy,
+  BY_ROWS,
+  hoursBetween,
+  IN_WINDOW,
+  OF_CONVERSATION,
+  OURS,
+  type Projection,
+  RAGGED_DAYS,
+} from '../reads/sql.ts'
 import { HOW } from '../reads/summary-costs.ts'
 import { OF_TOOLS } from '../reads/tools.ts'
 import { FAILURES_MAX } from './failures.ts'
@@ -97,7 +106,7 @@ const conversationsOf = (rows: string, key: string): string => `
     arrayMap(pair -> pair.4, pairs) AS firsts, arrayMap(pair -> pair.5, pairs) AS lasts,
     arrayMap(pair -> pair.6, pairs) AS standing
   FROM (
-    SELECT key, toString(sum(version)) AS version, groupArrayIf((conversation_id, seen, n, first, last, stands), n > 0) AS pairs
+    SELECT key, toString(sum(version)) AS version, groupArrayIf((conversation_id, seen, n, first, last, stands), n > 0 AND ${OF_CONVERSATION}) AS pairs
     FROM (
       SELECT key, conversation_id, maxIf(user_id, of_user > 0) AS seen, sum(of_user) AS n, sum(version) AS version,
         toUnixTimestamp(min(first_of)) AS first, toUnixTimestamp(max(last_of)) AS last,
@@ -289,6 +298,7 @@ export const LAST_DAY_SQL = `
       SELECT conversation_id, max(ts) AS last
       FROM events FINAL
       PREWHERE ${OURS} AND ${IN_WINDOW} AND ts >= {last_start:DateTime64(9, 'UTC')} AND toStartOfHour(ts) >= {last_start:DateTime64(9, 'UTC')}
+      WHERE ${OF_CONVERSATION}
       GROUP BY conversation_id
     )
   )`

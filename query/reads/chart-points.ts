@@ -3,7 +3,7 @@ import type { MetricName } from '#proto/dashboard/charts.ts'
 import type { Conditions } from '../filters.ts'
 import { bucketsAt } from '../latency.ts'
 import type { Parameters, Reader } from '../reader.ts'
-import { latest, OURS, standing } from './sql.ts'
+import { latest, OF_CONVERSATION, OURS, standing } from './sql.ts'
 import { usersOfSql, WINDOW_CONVERSATIONS } from './users.ts'
 import { windowGroups } from './window-groups.ts'
 
@@ -97,6 +97,7 @@ export interface AskedChart {
 function chartSql({ metric, group, bucket, conditions }: AskedChart): string {
   const { kind, sums, value } = METRICS[metric]
   const { key, only } = groupOf(group)
+  const of = kind === 'conversations' ? [OF_CONVERSATION] : []
   const more = {
     sums: {},
     conversations: { conversation_id: 'conversation_id' },
@@ -107,7 +108,7 @@ function chartSql({ metric, group, bucket, conditions }: AskedChart): string {
   const letters = sums.map(sum => sum.slice(-1))
   const grouped = `
     SELECT ${by}, sum(n) AS n${letters.map(letter => `, sum(${letter}) AS ${letter}`).join('')}
-    FROM (${windowGroups({ key, bucket, ...more }, ['sum(sign) AS n', ...sums], { ...conditions, sql: [...only, ...conditions.sql] })})
+    FROM (${windowGroups({ key, bucket, ...more }, ['sum(sign) AS n', ...sums], { ...conditions, sql: [...of, ...only, ...conditions.sql] })})
     GROUP BY ${by}
     HAVING n > 0`
   const label = group === 'connection_type' ? 'connection_type' : 'key'

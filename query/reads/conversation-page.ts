@@ -7,7 +7,7 @@ import type { Slice } from '../page.ts'
 import { afterCursor, sliceParameters, sliceSql } from '../page.ts'
 import type { Reader } from '../reader.ts'
 import type { Window } from '../window.ts'
-import { answeredBy, IN_WINDOW, OURS } from './sql.ts'
+import { answeredBy, IN_WINDOW, OF_CONVERSATION, OURS } from './sql.ts'
 
 /** A conversation of a page. */
 export interface ChosenConversation {
@@ -37,7 +37,7 @@ export const CORRECTED_CONVERSATIONS = `
   FROM (
     SELECT conversation_id
     FROM events
-    WHERE ${OURS} AND toDate(ts) IN {days:Array(Date)}
+    WHERE ${OURS} AND toDate(ts) IN {days:Array(Date)} AND ${OF_CONVERSATION}
     GROUP BY conversation_id, toDate(ts)
     HAVING min(sign) < 0 AND sum(sign) > 0
     ${answeredBy('conversations_daily')}
@@ -47,7 +47,7 @@ const FROM_AGGREGATE = (conditions: Conditions): string => `
     SELECT conversation_id, max(ts) AS last
     FROM events
     WHERE ${OURS} AND toDate(ts) >= {reach_day:Date} AND toDate(ts) < {to_day:Date}
-      AND conversation_id NOT IN {corrected:Array(UUID)}${andAll(conditions.sql)}
+      AND conversation_id NOT IN {corrected:Array(UUID)} AND ${OF_CONVERSATION}${andAll(conditions.sql)}
     GROUP BY conversation_id, toDate(ts)
     HAVING sum(sign) > 0
     ${answeredBy('conversations_daily')}`
@@ -67,7 +67,7 @@ const FROM_LAST_DAY = (conditions: Conditions): string => `
     FROM events FINAL
     PREWHERE ${OURS} AND ${IN_WINDOW} AND ts >= {last_start:DateTime64(9, 'UTC')}
       AND toStartOfHour(ts) >= {last_start:DateTime64(9, 'UTC')}
-    WHERE 1${andAll(conditions.sql)}
+    WHERE ${OF_CONVERSATION}${andAll(conditions.sql)}
     GROUP BY conversation_id`
 
 /** What besides the aggregate has to be read: corrected conversations, bound as `{corrected}`, and the last day of a window that ends. */

@@ -5,6 +5,7 @@ import type { Parameters, Reader } from '../reader.ts'
 import { daySql } from '../series.ts'
 import { parametersOfBoth, type Window } from '../window.ts'
 import { EVENTS, FAILED, LATENCIES } from './daily.ts'
+import { OF_CONVERSATION } from './sql.ts'
 import { usersOfSql, WINDOW_CONVERSATIONS } from './users.ts'
 import { windowGroups } from './window-groups.ts'
 
@@ -67,7 +68,12 @@ export interface Distinct extends OfWindow {
 }
 
 export const dayConversationsSql = (conditions: Conditions, timezone: string, split = false): string =>
-  windowGroups({ day: daySql(timezone), conversation_id: 'conversation_id' }, [EVENTS], conditions, { split })
+  windowGroups(
+    { day: daySql(timezone), conversation_id: 'conversation_id' },
+    [EVENTS],
+    { ...conditions, sql: [OF_CONVERSATION, ...conditions.sql] },
+    { split },
+  )
 
 const distinctSql = (conditions: Conditions, timezone: string, split: boolean): string => `
   SELECT

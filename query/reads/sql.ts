@@ -1,4 +1,5 @@
 // Pieces of SQL that several reads share. Every one keeps the rule that the organization is bound first.
+import { NIL_UUID } from '#proto/ids.ts'
 import { saysOneOfSql } from './metadata-values.ts'
 
 /**
@@ -34,6 +35,9 @@ const SPLIT_HOURS = `toStartOfHour(ts) >= {split_start:DateTime64(9, 'UTC')} AND
 export const SPLIT_RAGGED_DAYS = `${IN_WINDOW}
     AND (ts < {first_end:DateTime64(9, 'UTC')} OR ts >= {last_start:DateTime64(9, 'UTC')} OR (${SPLIT_DAY}))
     AND (toStartOfHour(ts) < {first_end:DateTime64(9, 'UTC')} OR toStartOfHour(ts) >= {last_start:DateTime64(9, 'UTC')} OR (${SPLIT_HOURS}))`
+
+/** Rows that are of a conversation: what a protocol says around calls is of none, and stands under no id. */
+export const OF_CONVERSATION = `conversation_id != '${NIL_UUID}'`
 
 /** Projections of `events` and `sessions` that answer questions; `any` lets the planner look through them all. */
 export type Projection =

@@ -1,6 +1,6 @@
 // Whose conversation a span belongs to: the session and user it names itself, else the trace it is part of, provisionally, until
 // another span of the trace tells.
-import { conversationIdOf } from '#proto/ids.ts'
+import { conversationIdOf, NIL_UUID } from '#proto/ids.ts'
 import { jsonText } from '#proto/json.ts'
 import type { Span, Value } from '#proto/otlp/span.ts'
 import type { SessionRow } from '#proto/rows.ts'
@@ -11,6 +11,7 @@ import { sessionRow } from '../rows.ts'
 import { asId, asName } from './accept.ts'
 import type { Facts } from './facts.ts'
 import { isContent } from './keys.ts'
+import { isNobodys, type SpanKind } from './kinds.ts'
 
 /** What a span says about its conversation. */
 export interface Belonging {
@@ -23,8 +24,14 @@ export interface Belonging {
   readonly email: string
 }
 
+/** What belongs to no conversation: its row stands under no id, and lists of conversations leave it out. */
+const NOBODYS: Belonging = {
+  ...{ conversationId: NIL_UUID, sessionId: '', provisional: false, userId: '', email: '' },
+}
+
 /** Reads session and user of a span. */
-export function belongingOf(facts: Facts, organization: string): Belonging {
+export function belongingOf(facts: Facts, kind: SpanKind, organization: string): Belonging {
+  if (isNobodys(kind, facts)) return NOBODYS
   const session = facts.take('session_id', asId)
   const user = facts.take('user_id', asId)
   const sessionId = session?.value ?? facts.span.traceId
@@ -56,7 +63,7 @@ export interface Revealed {
 
 /** What a span reveals: null when it names neither session nor user. Call after session and user were read. */
 export function revealedBy(facts: Facts, belonging: Belonging, context: FrameContext): Revealed | null {
-  if (belonging.provisional && belonging.userId === '') return null
+  if (belonging.conversationId === NIL_UUID || (belonging.provisional && belonging.userId === '')) return null
   const { span } = facts
   const traits: [string, Value][] = []
   const attached: [string, Value][] = []

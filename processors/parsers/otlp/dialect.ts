@@ -42,8 +42,19 @@ export type FieldSources = Partial<Readonly<Record<Field, readonly Source[]>>>
  * What a span can be.
  * - `step`: a step that its framework says is neither agent nor call; a root is the turn
  * - `span`: a step that its framework says nothing about; its attributes may still tell
+ * - `protocol`: what both ends of a connection say to each other around calls; it makes no conversation
  */
-export type Type = 'agent' | 'llm' | 'embedding' | 'tool' | 'resource' | 'prompt' | 'other' | 'step' | 'span'
+export type Type =
+  | 'agent'
+  | 'llm'
+  | 'embedding'
+  | 'tool'
+  | 'resource'
+  | 'prompt'
+  | 'other'
+  | 'step'
+  | 'span'
+  | 'protocol'
 
 /** How spans of a dialect are told from others; one sign is enough. */
 export interface Tell {
@@ -107,6 +118,15 @@ export interface Dialect {
   readonly jsonValues?: boolean
   /** True when names of models have that of their provider before a slash. */
   readonly modelsWithProvider?: boolean
+  /**
+   * The attribute with the method of a request, and the methods that are calls: all others are protocol. The other end of a call is told by
+   * spans of kind server, and in scopes that begin like `servers`.
+   */
+  readonly requests?: {
+    readonly method: string
+    readonly calls: readonly string[]
+    readonly servers: readonly string[]
+  }
   /** Attributes of this dialect that only calls of tools, or of models, have. */
   readonly toolKeys?: readonly string[]
   readonly modelKeys?: readonly string[]

@@ -34,6 +34,7 @@ export const reasons = {
 } as const
 
 const kindOfType: Readonly<Record<Exclude<Type, 'span' | 'step'>, EventKind>> = {
+  protocol: 'other',
   agent: 'agent',
   llm: 'llm',
   // A model call too: it has a model and tokens of its own.
@@ -68,6 +69,8 @@ export function kindOf(facts: Facts): SpanKind {
   // The contract's own sign of a tool call, before anything a framework says.
   if (name.startsWith('tool.') && name.length > 5) return tool(facts, true, reasons.contractName)
   for (const dialect of facts.dialects) {
+    const request = requestOf(facts, dialect)
+    if (request !== null) return { kind: 'other', name, type: request, typed: true, by: dialect.requests?.method ?? '' }
     const type = dialect.names === undefined ? null : typeByName(dialect, name)
     if (type !== null) return ofType(facts, type, reasons.name)
   }
@@ -87,6 +90,27 @@ function ofType(facts: Facts, type: Type, by: string): SpanKind {
   }
   return { kind: 'other', name: facts.span.name, type, typed: true, by }
 }
+
+/** A request that is no call, or a call that the other end tells: null for any other span. */
+function requestOf(facts: Facts, { requests }: Dialect): 'protocol' | 'step' | null {
+  if (requests === undefined || !facts.has(requests.method)) return null
+  if (!requests.calls.includes(facts.text(requests.method).toLowerCase())) return 'protocol'
+  if (facts.isRoot || !isOfServer(facts, requests)) return null
+  // Unless its organization says what it is.
+  return facts.find('kind', asType)?.rule.dialect === null ? null : 'step'
+}
+
+const [SERVER, CLIENT] = [2, 3]
+
+const isOfServer = ({ span }: Facts, { servers }: NonNullable<Dialect['requests']>): boolean =>
+  span.kind === SERVER || (span.kind !== CLIENT && servers.some(beginning => span.scope.name.startsWith(beginning)))
+
+/**
+ * True for protocol that belongs to nobody's conversation: what begins a trace, or stands at the server's end. What a client says within a
+ * trace is a step of that.
+ */
+export const isNobodys = ({ type }: SpanKind, facts: Facts): boolean =>
+  type === 'protocol' && (facts.isRoot || facts.span.kind === SERVER)
 
 const lacksAll = (facts: Facts, keys: readonly string[] | undefined): boolean =>
   keys?.some(key => facts.has(key)) === false

@@ -7,7 +7,7 @@ import type { EventRow, LinkRow } from '#proto/rows.ts'
 export function linksOf(events: readonly EventRow[]): ReadonlyMap<number, LinkRow> {
   const best = new Map<string, { readonly index: number; readonly link: LinkRow }>()
   for (const [index, event] of events.entries()) {
-    if (event.provisional === 1) continue
+    if (event.provisional === 1 || event.conversation_id === NIL_UUID) continue
     const known = best.get(event.trace_id)
     const link =
       known && known.link.conversation_id === event.conversation_id ? rankedAs(known.link, event) : linkOf(event)

@@ -31,7 +31,7 @@ export interface SpanRows {
 export function readSpan(span: Span, context: FrameContext, considered: Considered[] | null = null): SpanReading {
   const facts = new Facts(span, context.rules ?? null, considered)
   const kind = kindOf(facts)
-  const belonging = belongingOf(facts, context.organization)
+  const belonging = belongingOf(facts, kind, context.organization)
   const model = modelOf(facts)
   return {
     ...{ facts, kind, belonging, model },

@@ -25,14 +25,20 @@ interface TermRecord {
   readonly samples: readonly (readonly [string, string, string])[]
 }
 
-/** Turns by what was asked: a turn that says nothing itself is asked what its model calls are, each of which repeats it. */
-const TURN = `if(trace_id = toUUID('${NIL_UUID}'), event_id, reinterpretAsUUID(sipHash128(trace_id, input_preview)))`
+/** What was said to somebody, not a body that nobody said. */
+const ASKED = `bitAnd(present, ${Present.input | Present.inputUnsaid}) = ${Present.input}`
 
-/** What agents and their model calls were asked, of which the preview is looked at: what a user wants stands at the beginning. */
+/** A turn; one that says nothing itself is known by its trace and what its model calls were asked, each of which repeats it. */
+const TURN = `if(kind = 'agent', event_id, reinterpretAsUUID(sipHash128(trace_id, input_preview)))`
+
+/**
+ * Turns of agents with an input, and model calls of traces whose turns have none. The preview is looked at: what a user wants stands at the
+ * beginning.
+ */
 const inputs = (conditions: Conditions): string => `
     FROM events
-    WHERE ${OURS} AND ${IN_WINDOW} AND kind IN ('agent', 'llm')
-      AND bitAnd(present, ${Present.input | Present.inputUnsaid}) = ${Present.input}${andAll(conditions.sql)}
+    WHERE ${OURS} AND ${IN_WINDOW} AND ${ASKED} AND (kind = 'agent' OR (kind = 'llm' AND trace_id != '${NIL_UUID}' AND trace_id NOT IN (
+        SELECT trace_id FROM events WHERE ${OURS} AND ${IN_WINDOW} AND kind = 'agent' AND ${ASKED})))${andAll(conditions.sql)}
     GROUP BY turn, event_id, conversation_id, session_id, ts, input_preview
     HAVING sum(sign) > 0
     ${BY_ROWS}`

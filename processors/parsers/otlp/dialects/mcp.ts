@@ -1,5 +1,6 @@
 // Model Context Protocol: one span a request. Only calls of tools, reads of resources and uses of prompts mean something to a
-// conversation; agent, client and server may each write a span for one call.
+// conversation; agent, client and server may each write a span for one call, and a server's framework another one. A server's span that has
+// a parent has it from the client, whose own span tells the call; without one nobody else tells it.
 import type { Dialect } from '../dialect.ts'
 
 export const mcp: Dialect = {
@@ -11,11 +12,7 @@ export const mcp: Dialect = {
     tool: ['tools/call'],
     resource: ['resources/read'],
     prompt: ['prompts/get'],
-    other: [
-      ...['initialize', 'notifications/initialized', 'notifications/cancelled', 'notifications/message', 'ping'],
-      ...['tools/list', 'resources/list', 'resources/templates/list', 'resources/subscribe', 'prompts/list'],
-      ...['completion/complete', 'logging/setlevel', 'roots/list', 'elicitation/create', 'sampling/createmessage'],
-    ],
   },
+  requests: { method: 'mcp.method.name', calls: ['tools/call', 'resources/read', 'prompts/get'], servers: ['fastmcp'] },
   toolPrefixes: ['tools/call '],
 }

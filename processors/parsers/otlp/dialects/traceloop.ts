@@ -41,7 +41,7 @@ export const traceloop: Dialect = {
     span: ['unknown'],
   },
   // Requests of MCP other than calls of tools.
-  names: { '*.mcp': 'other' },
+  names: { '*.mcp': 'protocol' },
   innerAgents: { turn: 'traceloop.workflow.name', own: 'traceloop.entity.name', scopes: ['@traceloop/'] },
   repeatsUsage: true,
   carries: [attached],
