@@ -2,10 +2,14 @@
 // hold is what parsers/otlp/failure.ts would find.
 import type { SpanEvent } from '#proto/otlp/span.ts'
 import { asName } from '../parsers/otlp/accept.ts'
+import type { Said } from '../parsers/otlp/content.ts'
 import { type Accept, asWritten, type Facts } from '../parsers/otlp/facts.ts'
 import { asMessage, type Failure, failureMark, failureSaying } from '../parsers/otlp/failure.ts'
+
 import { type EventSource, eventSource, inEvents } from '../parsers/otlp/message-events.ts'
+import { ERROR } from '../parsers/otlp/results.ts'
 import type { Rule } from '../parsers/otlp/rules.ts'
+import { Excerpt } from './content.ts'
 
 /** A place: in the events, or one that always holds the same. */
 interface ErrorPlace {
@@ -54,4 +58,11 @@ function firstOf(places: readonly ErrorPlace[], accept: Accept<string>, events: 
     if (said !== null) return said
   }
   return ''
+}
+
+/** False for a result that surely does not say that it failed: it need not become a string. */
+export function mayTellOfFailure(result: Said | null): boolean {
+  if (!(result instanceof Excerpt) || result.structure !== null) return result !== null
+  const { bytes, start, end } = result
+  return bytes.subarray(start, end).includes(ERROR)
 }

@@ -105,7 +105,7 @@ function areRoomy(
 ): boolean {
   const { data, first } = reading
   let units = fixedUnits
-  for (const { at, side } of entries) {
+  for (const { at, side, literal } of entries) {
     if (side !== null) {
       const most = mostUnits(reading, plan, side)
       if (most > valueUnits) return false
@@ -119,7 +119,9 @@ function areRoomy(
       units += mayGrow ? 8 * length : length
       if (kind === Kind.structure) {
         if (length > STRUCTURE_BYTES) return false
-      } else if (!mayGrow && (length > valueUnits || (lookOf(reading, at) & Look.suspicious) !== 0)) return false
+      } else if (!mayGrow && (literal || length > valueUnits || (lookOf(reading, at) & Look.suspicious) !== 0)) {
+        return false
+      }
     }
   }
   return units <= METADATA_BOUNDS.totalUnits

@@ -15,10 +15,10 @@ const [LIST_END, OBJECT_END, BACKSLASH, OPEN_LIST, PARENTHESIS] = [0x5d, 0x7d, 0
 /** Where a walk ends that finds another form; less than any position, as a fault of the scanner is. */
 const LEFT = -1
 
-const Key = { role: 0, content: 1, parts: 2, type: 3, callId: 4, odd: 5 } as const
+const Key = { role: 0, content: 1, parts: 2, type: 3, callId: 4, finish: 5, odd: 6 } as const
 /** `odd`: keys that make something else of a message. */
 const messageKeys = new KeyTable([
-  ...['role', 'content', 'parts', 'type', 'tool_call_id'],
+  ...['role', 'content', 'parts', 'type', 'tool_call_id', 'finish_reason'],
   ['message', 'data', 'kwargs', 'lc', 'text'],
 ])
 const messageTypes = new KeyTable(['message'])
@@ -80,6 +80,7 @@ function message(from: number, side: Side): number {
         at = wordAt(at, roleNames)
         role = word
       } else if (key === Key.type) at = wordAt(at, messageTypes)
+      else if (key === Key.finish) at = side === 'output' && isEmptyAt(at) ? LEFT : scanner.skip(at)
       else at = key === Key.callId ? scanner.skip(at) : contentAt(at, key)
     }
     if (at >= 0) at = scanner.next(at, OBJECT_END)
@@ -100,6 +101,11 @@ function take(role: number, side: Side): void {
   } else if (role === Role.user) shown = []
   else if (role === Role.assistant) for (const place of spoken) shown.push(place)
 }
+
+const QUOTE = 0x22
+
+/** True for an empty string: a message that no reason ended is a piece of an answer. */
+const isEmptyAt = (at: number): boolean => scanner.bytes[at] === QUOTE && scanner.bytes[at + 1] === QUOTE
 
 /** The number of the word that `wordAt` read; -1 = it is not known. */
 let word = -1

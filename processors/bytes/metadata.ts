@@ -15,6 +15,8 @@ export interface Step {
   readonly at: number
   readonly side: 'input' | 'output' | null
   readonly text: string
+  /** The text there may stand in the quotes of JSON. */
+  readonly literal: boolean
   /** What stands there is masked whatever it is. */
   readonly secret: boolean
 }
@@ -72,7 +74,7 @@ export interface Decided {
   readonly outputKey: string
 }
 
-type Put = (name: string, at: number, text?: string, side?: Step['side']) => void
+type Put = (name: string, at: number, text?: string, side?: Step['side'], literal?: boolean) => void
 
 /** The steps of a variant; null when they are not simple. */
 export function variantOf(plan: Plan, decided: Decided): Variant | null {
@@ -81,8 +83,8 @@ export function variantOf(plan: Plan, decided: Decided): Variant | null {
   const said = new Map<string, Step>()
   const puts =
     (into: Map<string, Step>): Put =>
-    (name, at, text = '', side = null) => {
-      into.set(name, { name, at, side, text, secret: (at >= 0 || side !== null) && isSecret(name) })
+    (name, at, text = '', side = null, literal = false) => {
+      into.set(name, { name, at, side, text, literal, secret: (at >= 0 || side !== null) && isSecret(name) })
     }
   const [put, putContent] = [puts(steps), puts(said)]
   const omitted: string[] = []
@@ -181,7 +183,7 @@ function putCarried(
     if (name === null || used.has(at) || isContent(facts, dialects)) continue
     if (!facts.ofSpan) attached.push([at, name])
     const taken = isTaken(name)
-    if (taken !== null) put(taken ? key : name, at)
+    if (taken !== null) put(taken ? key : name, at, '', null, facts.literal)
   }
   return attached
 }
@@ -229,5 +231,5 @@ function remarksOf({ kind, name, spanKind, statusCode }: Plan): Step[] {
 }
 
 function remark(name: string, text: string): Step {
-  return { name: OWN_PREFIX + name, at: -1, side: null, text, secret: false }
+  return { name: OWN_PREFIX + name, at: -1, side: null, text, literal: false, secret: false }
 }

@@ -5,10 +5,10 @@ import type { FrameContext } from '../outcome.ts'
 import type { Billing } from '../parsers/cost.ts'
 import { asId, asName } from '../parsers/otlp/accept.ts'
 import { billingOf } from '../parsers/otlp/billing.ts'
-import { contentField, contentReader, type Said } from '../parsers/otlp/content.ts'
+import { contentField, contentReader, isOfTurns, type Said } from '../parsers/otlp/content.ts'
 import type { Dialect, Field } from '../parsers/otlp/dialect.ts'
 import { type Accept, Facts, type Found } from '../parsers/otlp/facts.ts'
-import type { Failure } from '../parsers/otlp/failure.ts'
+import { type Failure, failureOf } from '../parsers/otlp/failure.ts'
 import { readFamily } from '../parsers/otlp/families.ts'
 import { isNobodys, type SpanKind } from '../parsers/otlp/kinds.ts'
 import { type EventSource, eventSource } from '../parsers/otlp/message-events.ts'
@@ -144,7 +144,7 @@ export function planOf(
   if (kind.name.length > 256 || model.length > 256 || sample.provider.length > 256) return null
   return {
     ...{ kind, model, provider: sample.provider },
-    ...{ failure: sample.failure, failing: failurePlan(facts) },
+    ...{ failure: failureOf(facts), failing: failurePlan(facts) },
     ...{ spanKind: span.kind, statusCode: span.statusCode, metadata: span.attributes.get('metadata') ?? null },
     ...{
       resource: span.resource,
@@ -169,7 +169,8 @@ function contentPlan(
   positions: ReadonlyMap<string, number>,
 ): ContentPlan {
   const accept = contentReader(facts, kind, side)
-  const places = facts.placesOf(contentField(kind, side)).map((rule): ContentPlace => {
+  const rules = facts.placesOf(contentField(kind, side)).filter(rule => kind !== 'llm' || !isOfTurns(rule))
+  const places = rules.map((rule): ContentPlace => {
     const { source } = rule
     const events = eventSource(source)
     const none = { rule, at: -1, fixed: null, family: null, simply: null, events }
@@ -225,7 +226,8 @@ function usagePlan(facts: Facts, model: string, { positions, codes }: Placed): U
 function idPlan(found: Found<string> | null, { positions, codes }: Placed): IdPlan | null {
   if (found === null) return null
   const { source } = found.rule
-  const at = typeof source === 'string' ? (positions.get(source) ?? -1) : -1
+  const whole = typeof source === 'string' || 'root' in source
+  const at = whole ? (positions.get(found.rule.key) ?? -1) : -1
   const bytes = Buffer.from(found.value)
   const hash = hashOf(bytes, 0, bytes.length)
   return { at: at >= 0 && codes[at] === Code.id ? at : -1, fixed: found.value, hash }

@@ -8,10 +8,11 @@ import type { Dialect } from '../parsers/otlp/dialect.ts'
 import type { Failure } from '../parsers/otlp/failure.ts'
 import type { SpanKind } from '../parsers/otlp/kinds.ts'
 import { type Counting, type Lents, type Neighbour, NO_LENTS } from '../parsers/otlp/reading.ts'
+import { failureInResult } from '../parsers/otlp/results.ts'
 import { asDollars, asTokens, type Reported, wholeUsage } from '../parsers/otlp/usage.ts'
 import { NO_USAGE, type Usage } from '../parsers/rows.ts'
 import { type Attributes, take, taken, valueAt } from './content.ts'
-import { readFailure } from './failing.ts'
+import { mayTellOfFailure, readFailure } from './failing.ts'
 import type { Variant } from './metadata.ts'
 import type { AmountPlan, Plan } from './plan.ts'
 import { S, SPAN_INTS, type SpanNumbers } from './spans.ts'
@@ -64,6 +65,9 @@ export class ByteReading implements Neighbour, Attributes {
     this.inputPlace = taken
     this.output = take(plan, 'output', this)
     this.outputPlace = taken
+    if (this.failure === null && plan.kind.kind === 'tool' && mayTellOfFailure(this.output)) {
+      this.failure = failureInResult(this.output, plan.dialects)
+    }
     this.reported = plan.usage === null ? null : this.#reported(plan.usage)
   }
 

@@ -1,7 +1,9 @@
 // What spans of one body reveal about their conversations -> one capture for each that says something new.
+import type { Value } from '#proto/otlp/span.ts'
 import type { SessionRow } from '#proto/rows.ts'
 import type { FrameContext } from '../outcome.ts'
 import { type Revealing, revealedCapture, revealedKey } from '../parsers/otlp/conversation.ts'
+import { carriedValue } from '../parsers/otlp/keys.ts'
 import { valueAt } from './content.ts'
 import { uuidOfWords } from './hashes.ts'
 import { hashOf, sameBytes } from './interned.ts'
@@ -77,10 +79,16 @@ export class Revelations {
         email: textAt(reading, plan.email) ?? '',
       },
       traits: plan.traits.map(i => [(plan.keys[i]?.key ?? '').slice('user.'.length), valueAt(reading, i)] as const),
-      attached: (reading.variant as Variant).attached.map(([i, name]) => [name, valueAt(reading, i)] as const),
+      attached: (reading.variant as Variant).attached.map(([i, name]) => [name, carriedAt(plan, reading, i)] as const),
       span: { resource: plan.resource, start: reading.start, end: reading.time(S.endLow) },
     }
   }
+}
+
+function carriedAt({ keys }: Plan, reading: ByteReading, i: number): Value {
+  const value = valueAt(reading, i)
+  const info = keys[i]
+  return info === undefined ? value : carriedValue(info.facts, value)
 }
 
 function traceText({ bytes, spans, row }: ByteReading): string {

@@ -66,7 +66,8 @@ function roleOf(key: string, { rules, values }: KeyFacts): Role {
   if (deciding.has(key) || values !== null) return 'exact'
   const all = (fields: ReadonlySet<string>, fits: (rule: Rule) => boolean): boolean =>
     rules.every(rule => fields.has(rule.field) && fits(rule))
-  const plain = ({ source, dialect }: Rule): boolean => typeof source === 'string' && dialect?.jsonValues !== true
+  const plain = ({ source, dialect, literal }: Rule): boolean =>
+    (typeof source === 'string' || 'root' in source) && dialect?.jsonValues !== true && !literal
   if (rules.length === 0) return added.has(key) ? 'amount' : 'metadata'
   if (all(amountFields, rule => plain(rule) || isSumOfKeys(rule))) return 'amount'
   if (added.has(key)) return 'exact'

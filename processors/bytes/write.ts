@@ -10,6 +10,7 @@ import type { FrameContext } from '../outcome.ts'
 import { METADATA_BOUNDS, OWN_PREFIX, readyEntry } from '../parsers/metadata.ts'
 import { type Said, unsaidBits } from '../parsers/otlp/content.ts'
 import { EVENTS, recordRemarks, saysContent } from '../parsers/otlp/span-metadata.ts'
+import { textOfLiteral } from '../parsers/otlp/unwrap.ts'
 import { MASK, maskText } from '../parsers/secrets.ts'
 import { cutBytes, cutUnits, wellFormed } from '../parsers/text.ts'
 import { type Attributes, Excerpt, lookIn, lookOf, valueAt } from './content.ts'
@@ -354,7 +355,7 @@ function addRemark({ keys, values }: EventsColumns['metadata'], key: string, tex
 }
 
 /** Adds the text of an entry as it is stored: masked where it is a secret. */
-function addEntry(values: TextColumn, reading: ByteReading, { name, at, side, secret }: Step): void {
+function addEntry(values: TextColumn, reading: ByteReading, { name, at, side, literal, secret }: Step): void {
   if (side !== null) addStructure(values, reading, side, secret)
   else {
     const row = (reading.first + at) * ATTRIBUTE_INTS
@@ -363,6 +364,7 @@ function addEntry(values: TextColumn, reading: ByteReading, { name, at, side, se
     const kind = reading.data[row + A.kind] as number
     if (kind === Kind.none || (kind === Kind.text && x === y)) values.add('')
     else if (secret) values.add(MASK)
+    else if (literal && kind === Kind.text) values.add(readyEntry(name, textOfLiteral(valueAt(reading, at)))[1])
     else if (kind === Kind.text) addMasked(values, reading, at)
     else values.add(readyEntry(name, valueAt(reading, at))[1])
   }

@@ -41,7 +41,22 @@ t.test('a span', async t => {
   const usage = { 'gen_ai.usage.input_tokens': 1000, 'gen_ai.usage.output_tokens': 100 }
   const computed = { bits: ['cost', 'costComputed'], 'parley.price': 'openai gpt-4o 2026-01' }
   f('a reported cost wins', { ...gpt4o, ...usage, 'gen_ai.usage.cost': 0.5 }, { dollars: 0.5, bits: ['cost'] })
-  f('a reported nothing wins too', { ...gpt4o, ...usage, 'gen_ai.usage.cost': 0 }, { bits: ['cost'] })
+  f(
+    'a reported 0 is none where the price is known',
+    { ...gpt4o, ...usage, 'gen_ai.usage.cost': 0 },
+    {
+      dollars: 0.0035,
+      ...computed,
+    },
+  )
+  f(
+    'it wins where no price is known',
+    { ...gpt4o, 'gen_ai.request.model': 'own', ...usage, 'gen_ai.usage.cost': 0 },
+    {
+      bits: ['cost'],
+    },
+  )
+  f('and without tokens', { ...gpt4o, 'gen_ai.usage.cost': 0 }, { bits: ['cost'] })
   f('computed', { ...gpt4o, ...usage }, { dollars: 0.0035, ...computed })
   f(
     'cached tokens are part of the input',
@@ -162,6 +177,7 @@ t.test('an SDK event', async t => {
   const computed = { bits: ['cost', 'costComputed'], 'parley.price': 'openai gpt-4o 2026-01' }
   const usage = { model: 'gpt-4o', input_tokens: '1000', output_tokens: '100' }
   f('reported', { ...usage, cost: '0.25' }, { dollars: 0.25, bits: ['cost'] })
+  f('reported as 0 for want of a price', { ...usage, cost: 0 }, told(eventRow(usage)))
   f('computed', usage, { dollars: 0.0035, ...computed })
   f('cached, a part of the input', { ...usage, cached_tokens: '800' }, { dollars: 0.0025, ...computed })
   f(

@@ -1,4 +1,4 @@
-// What an event cost: as its sender said, else by the price list from its tokens, else nothing, and in the last case why. One
+// What an event cost: as its sender said (a 0 only where no price is known: instrumentations write it for models they know none of), else by the price list from its tokens, else nothing, and in the last case why. One
 // place for spans and SDK events; the row tells which of the three it was.
 import type { NoQuote, Pricing, Quote } from '#pricing/quote.ts'
 import { type EventRow, Present } from '#proto/rows.ts'
@@ -44,8 +44,14 @@ export type Costing =
 
 /** Decides what an event cost. Without a price list nothing is computed. */
 export function costingOf(call: CostedCall, pricing: Pricing | undefined): Costing {
-  const { usage, billing, model, provider } = call
-  if (usage.costNanos !== null) return { is: 'reported', costNanos: usage.costNanos }
+  const { costNanos } = call.usage
+  if (costNanos === null) return pricedOf(call, pricing)
+  const priced = costNanos === 0 ? pricedOf(call, pricing) : null
+  return priced?.is === 'computed' ? priced : { is: 'reported', costNanos }
+}
+
+/** The same where the sender named no cost. */
+function pricedOf({ usage, billing, model, provider }: CostedCall, pricing: Pricing | undefined): Costing {
   const { inputTokens, outputTokens } = usage
   // What is no amount in a count of tokens makes every sum of it wrong; a cost that is none can still be computed.
   if (billing.malformed.some(key => !isCostKey(key))) return { is: 'invalid', keys: billing.malformed }

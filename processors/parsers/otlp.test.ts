@@ -140,7 +140,7 @@ t.test('session and user: the order of precedence, and ids that are none', async
   f({ 'ai.settings.context.app.session.id': 'a' }, 'a', '')
   f({ 'session.id': ' ', 'user.id': 'unknown', 'langsmith.metadata.session_id': 'default' }, hexOf(1), '')
   f({ 'service.session_id': 'default', 'service.user_id': 'unknown' }, 'default', 'unknown')
-  f({ 'mcp.session.id': 'x', 'langsmith.trace.session_id': 'project', 'service.instance.id': 'y' }, hexOf(1), '')
+  f({ 'langsmith.trace.session_id': 'project', 'service.instance.id': 'y' }, hexOf(1), '')
   const onResource = parse(t, request([span(1, 1, {})], { 'service.session_id': 'r', 'service.user_id': 'ru' }))
   t.match(onResource[0]?.events[0], { session_id: 'r', user_id: 'ru', provisional: 0 })
 })

@@ -8,6 +8,7 @@ import type { Accept, Facts } from './facts.ts'
 import { displayText, type Side } from './messages.ts'
 import { isPrintedObject } from './python.ts'
 import type { Rule } from './rules.ts'
+import { textOfLiteral } from './unwrap.ts'
 import { insideWrapper } from './wrapped.ts'
 
 /**
@@ -41,12 +42,18 @@ export function contentField(kind: EventKind, side: Side): Field {
 
 /** How the values of that field are read. */
 export function contentReader({ dialects }: Pick<Facts, 'dialects'>, kind: EventKind, side: Side): Accept<Said> {
+  if (kind === 'llm' && side === 'input') return asInputOfCall
   if (kind !== 'tool') return side === 'input' ? asInput : asOutput
   return dialects.some(dialect => dialect.wrapsTools === true) ? ofWrappedTool : ofTool
 }
 
 const asInput = (value: Value, rule: Rule): Said | null => asWords(value, rule, 'input')
+const asInputOfCall = (value: Value, rule: Rule): Said | null => (isOfTurns(rule) ? null : asInput(value, rule))
 const asOutput = (value: Value, rule: Rule): Said | null => asWords(value, rule, 'output')
+
+/** True for a place that is not read on model calls. */
+export const isOfTurns = ({ source }: Rule): boolean =>
+  typeof source === 'object' && 'words' in source && source.ofTurns === true
 
 /** A text as it was sent. */
 function asSent(value: Value, rule: Rule): Said | null {
@@ -65,6 +72,8 @@ function ofWrappedTool(value: Value, rule: Rule): Said | null {
   const said = ofTool(value, rule)
   const text = said === null || isTrusted(rule) ? null : insideWrapper(value)
   if (said === null || text === null || text === said.text) return said
+  // Of a text in quotes nothing is left out.
+  if (text === textOfLiteral(value)) return { ...said, text }
   return { ...said, text, structure: { key: rule.label, json: said.text } }
 }
 

@@ -10,7 +10,7 @@ import { MetadataBuilder } from '../metadata.ts'
 import { sessionRow } from '../rows.ts'
 import { asId, asName } from './accept.ts'
 import type { Facts } from './facts.ts'
-import { isContent } from './keys.ts'
+import { carriedValue, isContent } from './keys.ts'
 import { isNobodys, type SpanKind } from './kinds.ts'
 
 /** What a span says about its conversation. */
@@ -73,7 +73,7 @@ export function revealedBy(facts: Facts, belonging: Belonging, context: FrameCon
     const known = facts.keys[i++]
     const name = known?.carried ?? null
     if (name === null || known?.ofSpan !== false || facts.used.has(key) || isContent(known, facts.dialects)) continue
-    attached.push([name, value])
+    attached.push([name, carriedValue(known, value)])
   }
   return revealedOf({ belonging, traits, attached, span }, context)
 }

@@ -13,7 +13,8 @@ export type Field = (typeof fields)[number]
  * A place where a field may stand.
  * - a text: the span attribute of that key; of content, the words inside it are shown
  * - `sent`: the span attribute of that key, shown as it was sent
- * - `words`: the span attribute of that key, when it holds words of the side that is asked for (one list for both sides)
+ * - `words`: the span attribute of that key, when it holds words of the side that is asked for (one list for both sides); `ofTurns`:
+ *   not read on model calls
  * - `values`: the span attribute of that key, unless it holds a JSON schema
  * - `json`: what stands at a dotted path inside a span attribute that holds an object, as kvlist or as JSON text
  * - `sum`: the sum of two places that each hold an amount
@@ -21,12 +22,13 @@ export type Field = (typeof fields)[number]
  * - `events`: messages that are span events, each named for its role
  * - `family`: messages spread over numbered attributes below the prefix
  * - `prefix` and `suffix`: the first span attribute whose key begins and ends so
+ * - `root`: the span attribute of that key, of spans without a parent
  * - `resource`: the resource attribute of that key
  */
 export type Source =
   | string
   | { readonly sent: string }
-  | { readonly words: string }
+  | { readonly words: string; readonly ofTurns?: true }
   | { readonly values: string }
   | { readonly json: string; readonly path: string }
   | { readonly sum: readonly [Source, Source] }
@@ -34,6 +36,7 @@ export type Source =
   | { readonly events: Readonly<Record<string, string>> }
   | { readonly family: string }
   | { readonly prefix: string; readonly suffix: string }
+  | { readonly root: string }
   | { readonly resource: string }
 
 export type FieldSources = Partial<Readonly<Record<Field, readonly Source[]>>>
@@ -111,6 +114,8 @@ export interface Dialect {
   readonly usageOnAgents?: boolean
   /** True when it wraps arguments or results of tools into objects of its own; see wrapped.ts. */
   readonly wrapsTools?: boolean
+  /** True when results of its tools are dictionaries whose `status` says `error` by its own convention. */
+  readonly resultStatus?: boolean
   readonly inputExcludesCache?: CacheRule
   /** The same for reasoning tokens, which others count among the output. */
   readonly outputExcludesReasoning?: Exclude<CacheRule, 'anthropic models'>
@@ -134,6 +139,8 @@ export interface Dialect {
   readonly toolPrefixes?: readonly string[]
   /** Prefixes under which it carries what the application attached. */
   readonly carries?: readonly string[]
+  /** True when texts may stand there in the quotes of JSON. */
+  readonly carriesJson?: true
   /**
    * Attributes below such prefixes that it puts there itself: they tell about the span and never about its conversation. One that
    * ends in a star is the beginning of keys.

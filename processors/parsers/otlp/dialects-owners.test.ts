@@ -45,5 +45,27 @@ t.test('sessions that are none, and the order of those that are', async t => {
   f({ 'mastra.metadata.resourceId': 'r', 'metadata.userId': 'm' }, '', 'r')
   f({ 'metadata.user_api_key_end_user_id': 'default_user_id', 'enduser.pseudo.id': 'p' }, '', 'p')
   f({ 'user.email': 'a@b.c', 'user.id': 'device' }, '', 'device')
+  for (const key of ['agnost.session_id', 'session_id', 'conversationId', 'thread_id', 'projectId']) {
+    f({ [key]: 'bare' }, 'bare', '')
+    f({ [key]: 'bare', 'gen_ai.conversation.id': 'g' }, 'g', '')
+    f({ [key]: 'bare', 'metadata.session_id': 'm' }, 'm', '')
+  }
+  for (const key of ['agnost.user_id', 'user_id']) {
+    f({ [key]: 'bare' }, '', 'bare')
+    f({ [key]: 'bare', 'enduser.pseudo.id': 'p' }, '', 'p')
+  }
   f({ metadata: '{"langfuse":1,"conversation_id":"m"}', threadId: 'old' }, 'old', '')
+})
+
+t.test('the session of a connection is one where no trace is around it', async t => {
+  const values = { 'mcp.session.id': 'connection', 'mcp.method.name': 'tools/call' }
+  t.match(given(t, { values, root: true }), { session_id: 'connection', provisional: 0 })
+  t.match(given(t, { values }), { provisional: 1 })
+  t.match(given(t, { values: { ...values, projectId: 'p' }, root: true }), { session_id: 'connection' })
+  t.match(given(t, { values: { ...values, thread_id: 't' }, root: true }), { session_id: 't' })
+})
+
+t.test('an address in the quotes of JSON', async t => {
+  const [unit] = parse(t, request([span(1, 1, {}, { 'session.id': 's', 'langfuse.trace.metadata.email': '"a@b.c"' })]))
+  t.equal(unit?.sessions[0]?.user_email, 'a@b.c')
 })

@@ -19,6 +19,7 @@ import { genaiLegacy } from './dialects/genai-legacy.ts'
 import { genkit } from './dialects/genkit.ts'
 import { haystack } from './dialects/haystack.ts'
 import { laminar } from './dialects/laminar.ts'
+import { langchain } from './dialects/langchain.ts'
 import { langfuse } from './dialects/langfuse.ts'
 import { langsmith } from './dialects/langsmith.ts'
 import { litellm } from './dialects/litellm.ts'
@@ -48,7 +49,19 @@ import { voltagent } from './dialects/voltagent.ts'
 export const dialects: readonly Dialect[] = [
   ...[contract, langfuse, genai, openinference, traceloop, vercel, adk, pydanticAi, livekit, logfire, genaiLegacy],
   ...[strands, mastra, mlflow, langsmith, laminar, genkit, voltagent, claudeCode, anthropic, openlit, litellm],
-  ...[openrouter, crewai, openaiAgents, agno, smolagents, dspy, llamaindex, haystack, agentFramework, autogen],
+  ...[
+    openrouter,
+    crewai,
+    langchain,
+    openaiAgents,
+    agno,
+    smolagents,
+    dspy,
+    llamaindex,
+    haystack,
+    agentFramework,
+    autogen,
+  ],
   ...[semanticKernel, springAi, geminiCli, flue, spectrum, mcp, mcpToolbox, opencode, eve, effect, opentelemetry],
   application,
 ]

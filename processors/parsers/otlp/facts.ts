@@ -8,6 +8,7 @@ import { eventRules, type KeyFacts, keyFacts, type NameFacts, nameFacts, resourc
 import { inEvents } from './message-events.ts'
 import { readPythonText } from './python.ts'
 import { type OrganizationRules, type Rule, slots } from './rules.ts'
+import { textOfLiteral } from './unwrap.ts'
 
 /** What a place held. */
 export interface Found<T> {
@@ -150,6 +151,7 @@ export class Facts {
   #use(source: Source): void {
     if (typeof source === 'string') this.used.add(source)
     else if ('sent' in source) this.used.add(source.sent)
+    else if ('root' in source) this.used.add(source.root)
     else if ('words' in source) this.used.add(source.words)
     else if ('values' in source) this.used.add(source.values)
     else if ('family' in source) {
@@ -166,6 +168,7 @@ export class Facts {
     if ('sent' in source) return this.attributes.get(source.sent)
     if ('words' in source) return this.attributes.get(source.words)
     if ('values' in source) return this.attributes.get(source.values)
+    if ('root' in source) return this.isRoot ? this.attributes.get(source.root) : undefined
     if ('json' in source) return this.#inside(source.json, source.path)
     if ('sum' in source) return this.#sum(source.sum)
     if ('resource' in source) return this.span.resource.attributes.get(source.resource)
@@ -216,9 +219,11 @@ function own(object: unknown, key: string): unknown {
   return isObject(object) && Object.hasOwn(object, key) ? object[key] : undefined
 }
 
-/** The value of a place whose dialect may write every value as JSON. */
+/** The value of a place whose dialect may write it, or every value, as JSON. */
 export function asWritten(rule: Rule, value: Value | undefined): Value | undefined {
-  return rule.dialect?.jsonValues === true && typeof value === 'string' ? decoded(value) : value
+  if (typeof value !== 'string') return value
+  if (rule.literal) return textOfLiteral(value)
+  return rule.dialect?.jsonValues === true ? decoded(value) : value
 }
 
 /** A value that was written as JSON; a text that is none stays what it is. */

@@ -1,10 +1,11 @@
 // What the dialects know about one attribute key, one span name, one scope: looked up once and remembered. Keys come from a small
 // vocabulary, so nearly every look-up is one of a Map; a sender with endless new keys only empties the memory.
-import type { Resource, Scope } from '#proto/otlp/span.ts'
+import type { Resource, Scope, Value } from '#proto/otlp/span.ts'
 import type { Dialect, Type } from './dialect.ts'
 import { dialects } from './dialects.ts'
 import { allRules, type Rule } from './rules.ts'
 import { failureKeys } from './signs.ts'
+import { textOfLiteral } from './unwrap.ts'
 
 /** What the presence of an attribute tells. */
 export const Sign = { tool: 1, model: 2, plumbing: 4, failure: 8 } as const
@@ -21,6 +22,8 @@ export interface KeyFacts {
   readonly content: true | readonly Dialect[]
   /** The application's own key, when a framework carried the attribute; else null. */
   readonly carried: string | null
+  /** True for a carried attribute whose text may stand in the quotes of JSON. */
+  readonly literal: boolean
   /** True for a carried attribute that its framework put there for the span alone. */
   readonly ofSpan: boolean
   /** Dialects that only this attribute's presence tells. */
@@ -28,6 +31,9 @@ export interface KeyFacts {
   /** Dialects by the attribute's value. */
   readonly values: ReadonlyMap<string, readonly Dialect[]> | null
 }
+
+/** The value of a carried attribute as the application gave it. */
+export const carriedValue = ({ literal }: KeyFacts, value: Value): Value => (literal ? textOfLiteral(value) : value)
 
 /** What is known about a span name. */
 export interface NameFacts {
@@ -72,6 +78,7 @@ const byEnds = allRules.flatMap(rule =>
 )
 
 const carries = dialects.flatMap(dialect => dialect.carries ?? []).toSorted((a, b) => b.length - a.length)
+const carriesJson = dialects.flatMap(dialect => (dialect.carriesJson === true ? (dialect.carries ?? []) : []))
 
 /** Attributes of spans that carry requests and queries rather than turns. */
 const plumbing = ['http.', 'db.', 'rpc.', 'messaging.', 'url.', 'net.', 'faas.', 'graphql.']
@@ -141,6 +148,7 @@ function makeKeyFacts(key: string): KeyFacts {
   return {
     ...{ rules, signs, bulk, content: contentOf(key, rules) },
     carried: carrier === undefined ? null : key.slice(carrier.length),
+    literal: carrier !== undefined && carriesJson.includes(carrier),
     ofSpan: ofSpan.some(each => (each.endsWith('*') ? key.startsWith(each.slice(0, -1)) : key === each)),
     tells: told.flatMap(([pattern, dialect]) => (covers(pattern, key) ? [dialect] : [])),
     values:

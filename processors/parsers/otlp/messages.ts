@@ -198,10 +198,33 @@ function ofMessages(messages: readonly JsonObject[], side: Side): Shown {
     return said ?? lastResults(messages) ?? lastWords(messages, 'assistant') ?? lastWords(messages, 'system') ?? nothing
   }
   const answers = messages.slice(messages.findLastIndex(message => roleOf(message) === 'user') + 1)
-  const spoken = answers.filter(message => ['assistant', 'unknown'].includes(roleOf(message)))
-  const text = spoken.map(textOfMessage).filter(answer => answer !== '')
-  if (text.length > 0) return words(text.join('\n'))
-  return calls(spoken.flatMap(callsOfMessage)) ?? lastWords(answers, 'tool') ?? lastResults(answers) ?? nothing
+  const text = textOfAnswers(answers)
+  if (text !== '') return words(text)
+  return (
+    calls(answers.filter(isSpoken).flatMap(callsOfMessage)) ??
+    lastWords(answers, 'tool') ??
+    lastResults(answers) ??
+    nothing
+  )
+}
+
+/** The words of several answers, one a line; pieces of one answer, as a stream brought them, as one. */
+function textOfAnswers(answers: readonly JsonObject[]): string {
+  let text = ''
+  let goesOn = false
+  for (const message of answers) {
+    const said = isSpoken(message) ? textOfMessage(message) : ''
+    if (said !== '') text += (text === '' || goesOn ? '' : '\n') + said
+    goesOn = isPiece(message)
+  }
+  return text
+}
+
+const isSpoken = (message: JsonObject): boolean => ['assistant', 'unknown'].includes(roleOf(message))
+
+/** True for a message that no reason ended, and that called no tool: the next one goes on with it. */
+function isPiece(message: JsonObject): boolean {
+  return isSpoken(message) && own(message, 'finish_reason') === '' && callsOfMessage(message).length === 0
 }
 
 const nothing: Shown = { text: '', words: false }

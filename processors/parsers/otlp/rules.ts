@@ -21,6 +21,8 @@ export interface Rule {
   readonly source: Source
   /** The attribute it reads; '' when it reads something else. */
   readonly key: string
+  /** True for a place whose text may stand in the quotes of JSON. */
+  readonly literal: boolean
   /** How the place is named to people. */
   readonly label: string
 }
@@ -48,6 +50,7 @@ export function labelOf(source: Source): string {
   if ('event' in source) return `event ${source.event}#${source.key}`
   if ('events' in source) return `events ${Object.keys(source.events).join(', ')}`
   if ('family' in source) return `${source.family}N`
+  if ('root' in source) return `root ${source.root}`
   if ('resource' in source) return `resource.${source.resource}`
   return `${source.prefix}*${source.suffix}`
 }
@@ -59,6 +62,7 @@ function keyOf(source: Source): string {
   if ('words' in source) return source.words
   if ('values' in source) return source.values
   if ('json' in source) return source.json
+  if ('root' in source) return source.root
   return 'sum' in source ? keyOf(source.sum[0]) : ''
 }
 
@@ -74,7 +78,8 @@ function rulesOf(field: Field): Rule[] {
     for (const source of from?.[field] ?? []) {
       const key = keyOf(source)
       const rank = stepRank[step] + rules.length
-      rules.push({ field, slot: slots[field], rank, step, dialect, source, key, label: labelOf(source) })
+      const literal = dialect.carriesJson === true && (dialect.carries ?? []).some(prefix => key.startsWith(prefix))
+      rules.push({ field, slot: slots[field], rank, step, dialect, source, key, literal, label: labelOf(source) })
     }
   }
   const order = dialectsOf(field)
@@ -116,7 +121,14 @@ export function compileRules(list: readonly RuleDraft[]): OrganizationRules {
   for (const [i, { attribute, field: name }] of list.entries()) {
     for (const field of meant[name] ?? [name as Field]) {
       const resource = attribute.startsWith('resource.') ? attribute.slice('resource.'.length) : ''
-      const place = { field, slot: slots[field], step: 'organization', dialect: null, label: attribute } as const
+      const place = {
+        field,
+        slot: slots[field],
+        step: 'organization',
+        dialect: null,
+        literal: false,
+        label: attribute,
+      } as const
       const rank = stepRank.organization + Math.min(2 * i, 990)
       const [key = '', ...path] = attribute.split('#')
       const rules = compiled.get(key) ?? []

@@ -7,7 +7,7 @@ import type { Instant } from '#proto/time.ts'
 import { MetadataBuilder, readyEntry } from '../metadata.ts'
 import { maskValue } from '../secrets.ts'
 import type { Facts } from './facts.ts'
-import { Bulk, isContent, isContentEvent, type KeyFacts } from './keys.ts'
+import { Bulk, carriedValue, isContent, isContentEvent, type KeyFacts } from './keys.ts'
 import type { SpanReading } from './reading.ts'
 
 /** Units of a value that holds what was said. */
@@ -123,7 +123,7 @@ function putCarried(metadata: MetadataBuilder, facts: Facts): void {
     const known = facts.keys[i++] as KeyFacts
     const name = known.carried
     if (name === null || facts.used.has(key) || isContent(known, facts.dialects)) continue
-    metadata.put(metadata.has(name) ? key : name, value)
+    metadata.put(metadata.has(name) ? key : name, carriedValue(known, value))
   }
 }
 

@@ -15,6 +15,7 @@ import { failureOf } from './failure.ts'
 import { kindOf } from './kinds.ts'
 import { modelOf, providerOf } from './model.ts'
 import { NO_LENTS, type SpanReading } from './reading.ts'
+import { failureInResult } from './results.ts'
 import { type Kept, nanosText, spanMetadata } from './span-metadata.ts'
 import { reportedBy, useReported } from './usage.ts'
 
@@ -33,13 +34,13 @@ export function readSpan(span: Span, context: FrameContext, considered: Consider
   const kind = kindOf(facts)
   const belonging = belongingOf(facts, kind, context.organization)
   const model = modelOf(facts)
+  const provider = providerOf(facts, model)
+  const reported = reportedBy(facts, model)
+  const input = contentOf(facts, kind.kind, 'input')
+  const output = contentOf(facts, kind.kind, 'output')
   return {
-    ...{ facts, kind, belonging, model },
-    provider: providerOf(facts, model),
-    reported: reportedBy(facts, model),
-    failure: failureOf(facts),
-    input: contentOf(facts, kind.kind, 'input'),
-    output: contentOf(facts, kind.kind, 'output'),
+    ...{ facts, kind, belonging, model, provider, reported, input, output },
+    failure: failureOf(facts) ?? (kind.kind === 'tool' ? failureInResult(output, facts.dialects) : null),
     counting: 'none',
     lent: NO_LENTS,
     sameAs: '',

@@ -19,6 +19,17 @@ export function unwrapped(value: unknown): unknown {
   return here
 }
 
+/** The text that a JSON text of a text says, also one inside of another; anything else stays what it is. */
+export function textOfLiteral<T>(value: T): T | string {
+  let here: T | string = value
+  for (let i = 0; i < 4 && typeof here === 'string' && /^\s*"/.test(here) && here.length <= MAX_PARSED_UNITS; i++) {
+    const parsed = readJsonText(here)
+    if (typeof parsed !== 'string') break
+    here = parsed
+  }
+  return here
+}
+
 function beginsLikeJson(text: string): boolean {
   for (let i = 0; i < text.length; i++) {
     const code = text.charCodeAt(i)

@@ -1,10 +1,12 @@
 // What frameworks wrap around the arguments and results of tools -> what the tool took and gave. Anything else stays as it was sent.
 import { isObject, type JsonObject, jsonText } from '#proto/json.ts'
 import { own, textOfParts } from './parts.ts'
-import { beyondDoubles, unwrapped } from './unwrap.ts'
+import { beyondDoubles, textOfLiteral, unwrapped } from './unwrap.ts'
 
-/** The text inside the wrapper, null when there is none around it. */
+/** The text inside the wrapper, be it the quotes of JSON, null when there is none around it. */
 export function insideWrapper(value: unknown): string | null {
+  const text = textOfLiteral(value)
+  if (text !== value) return insideWrapper(text) ?? String(text)
   if (typeof value === 'string' && beyondDoubles.test(value)) return null
   const whole = unwrapped(value)
   if (Array.isArray(whole)) return textOfList(whole)

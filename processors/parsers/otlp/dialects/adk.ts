@@ -40,4 +40,6 @@ export const adk: Dialect = {
   bulky: { input: ['gcp.vertex.agent.llm_request'], output: [response] },
   wrapsTools: true,
   content: ['gcp.vertex.agent.data'],
+  // Its guide has functions return {status, error_message}.
+  resultStatus: true,
 }

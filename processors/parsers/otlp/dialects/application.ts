@@ -1,6 +1,9 @@
 // What applications attach by keys of no framework: `metadata` as an object or below a prefix, bare names, and the resource.
 import { type Dialect, emailNames, inside, sessionNames, under, userNames } from '../dialect.ts'
 
+/** Names that may mean something else: nothing that says more is less than they are. */
+const bareSessions = ['agnost.session_id', 'session_id', 'conversationId', 'thread_id']
+
 export const application: Dialect = {
   name: 'application',
   source: 'practice',
@@ -11,6 +14,9 @@ export const application: Dialect = {
       ...under('metadata.', sessionNames),
       { resource: 'service.session_id' },
       { resource: 'session.id' },
+      ...bareSessions,
+      { root: 'mcp.session.id' },
+      'projectId',
     ],
     user_id: [
       ...inside('metadata', userNames),
@@ -18,6 +24,7 @@ export const application: Dialect = {
       { resource: 'service.user_id' },
       { resource: 'user.id' },
       { resource: 'enduser.id' },
+      ...['agnost.user_id', 'user_id'],
     ],
     user_email: [...inside('metadata', emailNames), ...under('metadata.', emailNames)],
     agent_name: ['agent_name'],

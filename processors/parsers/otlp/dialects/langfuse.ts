@@ -54,6 +54,8 @@ export const langfuse: Dialect = {
   inputExcludesCache: 'by total',
   outputExcludesReasoning: 'by total',
   carries: ['langfuse.trace.metadata.', 'langfuse.observation.metadata.'],
+  // The SDK for Python writes texts of metadata as JSON.
+  carriesJson: true,
   bulky: { input: ['langfuse.trace.input'], output: ['langfuse.trace.output'] },
   wrapsTools: true,
 }

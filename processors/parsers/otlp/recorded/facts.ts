@@ -150,6 +150,10 @@ const python: Record<string, Case> = {
     ...{ user: '', model: 'gemini-2.5-flash', provider: 'gcp.gemini' },
     turns: [['weather_agent', '', '']],
   },
+  'google-adk-streaming': {
+    ...{ user: '', model: 'gemini-2.5-flash', provider: 'gcp.gemini' },
+    turns: [['weather_agent', '', '']],
+  },
   'google-adk-legacy': {
     ...{ user: '', model: 'gemini-2.5-flash', provider: 'gcp.gemini' },
     turns: [['weather_agent', '', '']],
@@ -228,6 +232,9 @@ const python: Record<string, Case> = {
   'openinference-langgraph': {
     // A tool's only argument comes bare.
     tools: [['get_weather', 'Paris', WEATHER]],
+  },
+  'openinference-langgraph-history': {
+    tools: [['get_weather', 'Paris', 'The station does not answer']],
   },
   'openinference-llama-index': {
     // The workflow itself is asked in the state of Python objects, and answers in one.

@@ -45,6 +45,13 @@ export const catalogue: Readonly<Record<string, Entry>> = {
       'OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=SPAN_ONLY',
     ],
   },
+  'google-adk-streaming': {
+    title: 'Google Agent Development Kit, answers in pieces',
+    env: [
+      'OTEL_SEMCONV_STABILITY_OPT_IN=gen_ai_latest_experimental',
+      'OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=SPAN_ONLY',
+    ],
+  },
   'google-adk-legacy': {
     title: 'Google Agent Development Kit, spans of its first schema',
     env: ['ADK_TELEMETRY_SCHEMA_VERSION_OPT_IN=1'],
@@ -64,6 +71,9 @@ export const catalogue: Readonly<Record<string, Entry>> = {
   'openinference-dspy': { title: 'DSPy ReAct, instrumented by OpenInference' },
   'openinference-langchain': { title: 'LangChain agent, instrumented by OpenInference' },
   'openinference-langgraph': { title: 'LangChain agent (LangGraph), instrumented by OpenInference' },
+  'openinference-langgraph-history': {
+    title: 'LangChain agent (LangGraph) given the whole history, whose tool fails, instrumented by OpenInference',
+  },
   'openinference-llama-index': {
     title: 'LlamaIndex function agent, instrumented by OpenInference',
     volatile: [/(?<=run_id": ")[A-Za-z0-9_-]{10}(?=")/],

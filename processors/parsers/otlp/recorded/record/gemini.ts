@@ -1,4 +1,4 @@
-// Replies as Gemini sends them; a stream is one event with the whole reply. Its output tokens leave out the thoughts.
+// Replies as Gemini sends them; a stream is an event for every few words. Its output tokens leave out the thoughts.
 import type { Reply } from './conversation.ts'
 
 /** A GenerateContentResponse. */
@@ -16,4 +16,15 @@ export function geminiResponse(model: string, { call, text, usage, step }: Reply
     modelVersion: model,
     responseId: `response-${step}`,
   }
+}
+
+/** The same in pieces: what is not the last says neither why it ended nor what was used. */
+export function geminiChunks(model: string, reply: Reply): Record<string, unknown>[] {
+  const pieces = reply.call === null ? (reply.text?.match(/\S+\s*\S*\s*/g) ?? []) : [reply.text]
+  return pieces.map((text, i) => {
+    const whole = geminiResponse(model, { ...reply, text })
+    if (i === pieces.length - 1) return whole
+    const { modelVersion, responseId } = whole
+    return { candidates: [{ content: { role: 'model', parts: [{ text }] }, index: 0 }], modelVersion, responseId }
+  })
 }

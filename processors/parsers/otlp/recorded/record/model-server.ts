@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { json } from 'node:stream/consumers'
 import { anthropicEvents, anthropicMessage } from './anthropic.ts'
 import { replyTo, type Usage } from './conversation.ts'
-import { geminiResponse } from './gemini.ts'
+import { geminiChunks, geminiResponse } from './gemini.ts'
 import { chatChunks, chatCompletion, response, responseEvents } from './openai.ts'
 
 /** A call that was served. `counted` is false when the answer carried no usage (a stream that was not asked for it). */
@@ -53,7 +53,7 @@ function serve(request: IncomingMessage, body: Body, answer: ServerResponse, ser
     else sendJson(answer, anthropicMessage(model, reply))
   } else if (path.includes(':generateContent') || path.includes(':streamGenerateContent')) {
     serveAs('generateContent', true)
-    if (streams) sendEvents(answer, [geminiResponse(model, reply)])
+    if (streams) sendEvents(answer, geminiChunks(model, reply))
     else sendJson(answer, geminiResponse(model, reply))
   } else if (path.endsWith('/embeddings')) sendJson(answer, embeddings(model, body, served))
   else {
