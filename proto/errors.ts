@@ -67,6 +67,10 @@ export const errors = {
   QRY_CANCELLED: { status: 0, text: 'The client went away before the answer' },
   SQL_REFUSED: { status: 400, text: 'The SQL is not allowed' },
   SQL_OFF: { status: 403, text: 'SQL of users is switched off' },
+  // calls to addresses that somebody else wrote
+  OUT_FENCED: { status: 403, text: 'The address is not one that parley calls' },
+  OUT_FAILED: { status: 502, text: 'The other side does not answer as it should' },
+  OUT_RATE: { status: 429, text: 'Too many calls to other servers are under way; ask again later' },
   // dead letters (reasons a stored payload became no row)
   DEAD_ENVELOPE_VERSION: { status: 0, text: 'The envelope is of a version this processor does not know' },
   DEAD_ENVELOPE_BROKEN: { status: 0, text: 'The envelope cannot be read' },

@@ -4,8 +4,8 @@ import type { Endpoint } from './endpoint.ts'
 
 /** What an endpoint demands. */
 export interface Access {
-  /** none: everybody; bearer: a signed-in user; any: that or an API key; address: a one-time address. */
-  readonly credential: 'none' | 'bearer' | 'any' | 'address'
+  /** none: everybody; bearer: a signed-in user; any: that or an API key; address: a one-time address; signed: one that is signed. */
+  readonly credential: Endpoint['auth']
   /** Which organization the request is about: the chosen one, the one that the path names, or none. */
   readonly organization: 'chosen' | 'path' | 'none'
   /** Whether the query's `org_id` may name it. */

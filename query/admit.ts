@@ -8,6 +8,7 @@ import { isUuid } from '#proto/ids.ts'
 import type { Access } from './access.ts'
 import type { Authenticator, Principal } from './auth.ts'
 import type { PlainRequest } from './endpoint.ts'
+import { openAddress } from './signed-address.ts'
 import type { Issuer } from './tickets.ts'
 import { openTicket } from './tickets.ts'
 
@@ -21,7 +22,7 @@ export interface Admitted {
   readonly asked: (method: string) => Promise<unknown>
 }
 
-/** @throws ParleyError as Authenticator says; AUTH_ROLE (403) when the role does not reach; QRY_NOT_FOUND for a ticket. */
+/** @throws ParleyError as Authenticator says; AUTH_ROLE (403) when the role does not reach; QRY_NOT_FOUND for a ticket or a signed address. */
 export async function admit(
   { authenticator, control }: { readonly authenticator: Authenticator; readonly control: Control },
   access: Access,
@@ -29,10 +30,13 @@ export async function admit(
   nowMs: number,
 ): Promise<Admitted> {
   const { headers, params, query, body } = plain
-  if (access.credential === 'address') {
-    const { organization, by, request } = await openTicket(control.records, params.ticket, nowMs)
+  if (access.credential === 'address' || access.credential === 'signed') {
+    const { organization, by, request } =
+      access.credential === 'address'
+        ? await openTicket(control.records, params.ticket, nowMs)
+        : await openAddress(control.view, params.token, nowMs)
     if (by !== undefined && !stillHolds(control, organization, by, nowMs)) {
-      throw new ParleyError('QRY_NOT_FOUND', 'who ordered the download has no access any more')
+      throw new ParleyError('QRY_NOT_FOUND', 'who asked for the address has no access any more')
     }
     const principal = { kind: 'ticket', organization } as const
     // Whatever else a browser sends along counts for nothing.

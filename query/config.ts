@@ -1,5 +1,5 @@
 // The settings of the query node.
-import { corsOrigins, pricesFile, queryMaxBodyBytes, secretKeys } from '#runtime/config.ts'
+import { corsOrigins, outgoingPrivateHosts, pricesFile, queryMaxBodyBytes, secretKeys } from '#runtime/config.ts'
 import { choice, HTTP, integer, text, url } from '#runtime/settings.ts'
 
 /** Declared as data; the README's table is compared with it. */
@@ -59,10 +59,15 @@ export const querySettings = {
     'off',
   ),
   corsOrigins,
-  publicUrl: url('PARLEY_PUBLIC_URL', 'address of parley as browsers see it, for sign-in; the launcher sets its own', {
-    required: false,
-    schemes: HTTP,
-  }),
+  outgoingPrivateHosts,
+  publicUrl: url(
+    'PARLEY_PUBLIC_URL',
+    'address of parley as browsers see it, for sign-in and recordings; the launcher sets its own',
+    {
+      required: false,
+      schemes: HTTP,
+    },
+  ),
   passwordSignIn: choice('PARLEY_PASSWORD_SIGN_IN', 'local accounts may sign in by password', ['on', 'off'], 'on'),
   signUp: choice(
     'PARLEY_SIGN_UP',

@@ -11,6 +11,7 @@ import { isParleyError, ParleyError } from '#proto/errors.ts'
 import type { PriceList } from '#proto/prices.ts'
 import type { Log } from '#runtime/log.ts'
 import type { Metrics } from '#runtime/metrics.ts'
+import type { Outgoing } from '#runtime/outgoing.ts'
 import type { StoredRanges } from '#streams/blocks.ts'
 import type { Journal } from '#streams/journal.ts'
 import type { PayloadPosition } from '#streams/payloads.ts'
@@ -24,7 +25,7 @@ import { KEEP_NOTHING, type KeptDays } from './days/kept.ts'
 import type { Prefetch, Prefetched } from './prefetch.ts'
 import type { OpenReader, Reader } from './reader.ts'
 import { createNewest, type NewestOf } from './reads/newest.ts'
-import { Reply } from './reply.ts'
+import { Piped, Reply } from './reply.ts'
 import type { SignIn, Visitor } from './sign-in/service.ts'
 import type { Checker } from './validate.ts'
 import { createChecker } from './validate.ts'
@@ -82,6 +83,8 @@ export interface Call extends BareCall {
   readonly payloads: Payloads
   /** What the streams say of payloads. */
   readonly journal: Journal
+  /** Calls to addresses that senders wrote. */
+  readonly outgoing: Outgoing
 }
 
 /** Response of an endpoint that answers with a stream of text: chunks are taken as fast as the client reads them. */
@@ -93,10 +96,10 @@ export interface Endpoint<Request extends TSchema = TSchema, Response extends TS
   /** May hold `{names}`. */
   readonly path: string
   /**
-   * `any`: bearer token or API key. `address`: the path's `{ticket}` alone, and the request is the one that it was issued for. `none`:
-   * everybody. Which role it takes stands in access.ts.
+   * `any`: bearer token or API key. `address`: the path's `{ticket}` alone, and the request is the one that it was issued for;
+   * `signed`: the same of its `{token}`, again and again for a while. `none`: everybody. Which role it takes stands in access.ts.
    */
-  readonly auth: 'bearer' | 'any' | 'address' | 'none'
+  readonly auth: 'bearer' | 'any' | 'address' | 'signed' | 'none'
   /** The organization that it is about: the chosen one unless said otherwise, that of the path's `{id}`, or none. */
   readonly organization?: 'chosen' | 'path' | 'none'
   /** The query's `org_id` names the chosen organization as well as `x-org-id` does. */
@@ -113,10 +116,10 @@ export interface Endpoint<Request extends TSchema = TSchema, Response extends TS
   /** Pages ask for it again and again: what its last two answers both read is begun with the next request. */
   readonly polled?: true
   /** JSON unless said otherwise; everything else is a stream, whose `response` is `Chunks`. */
-  readonly produces?: 'text/csv' | 'text/event-stream'
+  readonly produces?: 'text/csv' | 'text/event-stream' | 'audio/*'
   /** Codes that it answers beside those of every endpoint. */
   readonly errors?: readonly ErrorCode[]
-  work(call: Call, request: Static<Request>): Promise<Static<Response>>
+  work(call: Call, request: Static<Request>): Promise<Static<Response> | Reply | Piped>
 }
 
 /** Keeps the types of an endpoint's shapes inside its file. */
@@ -179,6 +182,7 @@ export interface RunnerOptions {
   readonly prices: PriceList
   readonly payloads: Payloads
   readonly journal: Journal
+  readonly outgoing: Outgoing
   readonly metrics: Metrics
   readonly log: Log
   /** Compare every answer with its schema, and every error with the codes that are declared. */
@@ -219,7 +223,7 @@ export function createRunner(options: RunnerOptions): (endpoint: Endpoint) => Ru
       const { principal, entered, asked } = await admit(options, access, plain, clock())
       const params = readParams(plain.params)
       const value = request?.read(await asked(endpoint.method))
-      const { control, signIn, rejects, cursors, stored, prices, payloads, journal } = options
+      const { control, signIn, rejects, cursors, stored, prices, payloads, journal, outgoing } = options
       const log = options.log.child({ request: plain.id, organization: entered?.organization.id })
       const visitor = { headers: plain.headers, address: plain.address }
       const bare = { control, signIn, principal, visitor, params, nowMs: clock(), log, signal: plain.signal }
@@ -234,7 +238,7 @@ export function createRunner(options: RunnerOptions): (endpoint: Endpoint) => Ru
               reader: reads?.reader,
               kept: options.kept ?? KEEP_NOTHING,
               newest,
-              ...{ records: control.records, rejects, cursors, stored, prices, payloads, journal },
+              ...{ records: control.records, rejects, cursors, stored, prices, payloads, journal, outgoing },
             }) as Call,
         value,
       )
@@ -254,7 +258,7 @@ export function createRunner(options: RunnerOptions): (endpoint: Endpoint) => Ru
       const end = seconds.startTimer({ endpoint: name })
       try {
         const answer = await run(plain)
-        const status = answer instanceof Reply ? answer.status : (endpoint.status ?? 200)
+        const status = answer instanceof Reply || answer instanceof Piped ? answer.status : (endpoint.status ?? 200)
         requests.inc({ endpoint: name, status: String(status) })
         return answer
       } catch (error) {

@@ -72,6 +72,7 @@ export async function startControlNode(
     prices: { version: 'none', entries: [] },
     payloads: async () => null,
     journal: undefined as never,
+    outgoing: undefined as never,
     metrics,
     log,
     checkResponses: options.routes === undefined,

@@ -11,6 +11,7 @@ import type { EventRow, SessionRow, TextRow } from '#proto/rows.ts'
 import { latencyBucket, PREVIEW_CHARS, Present } from '#proto/rows.ts'
 import type { Metrics } from '#runtime/metrics.ts'
 import { createMetrics } from '#runtime/metrics.ts'
+import { createOutgoing } from '#runtime/outgoing.ts'
 import type { Store } from '#store/client.ts'
 import type { Buckets } from '#streams/apply.ts'
 import { openBuckets } from '#streams/apply.ts'
@@ -241,6 +242,8 @@ export interface NodeOptions {
   readonly aggregated?: boolean
   /** Watches kept days. */
   readonly keeping?: (kept: KeptDays) => KeptDays
+  /** Hosts that it may call although they are not public. */
+  readonly privateHosts?: readonly string[]
 }
 
 /** As by default. */
@@ -307,6 +310,7 @@ export async function startNode(t: Teardown, options: NodeOptions = {}): Promise
     prices: (await loadPrices('')).list,
     payloads: async position => readPayload(jsm, position),
     journal: openJournal(nc),
+    outgoing: createOutgoing({ privateHosts: options.privateHosts ?? [], metrics }),
     metrics,
     log: silentLog,
     checkResponses: true,

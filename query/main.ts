@@ -5,6 +5,7 @@ import { openControlView } from '#control/view.ts'
 import { loadPrices } from '#pricing/list.ts'
 import { maskAlso } from '#processors/parsers/explain.ts'
 import { clickhouseDatabase, clickhouseUrl, natsUrl, readerUrl } from '#runtime/config.ts'
+import { createOutgoing } from '#runtime/outgoing.ts'
 import { runPart } from '#runtime/part.ts'
 import { readSettings } from '#runtime/settings.ts'
 import { createCores } from '#store/cores.ts'
@@ -91,6 +92,7 @@ await runPart('query', async ({ env, log, metrics, fail }) => {
     prices: prices.list,
     payloads: position => readPayload(jsm, position),
     journal: openJournal(nc),
+    outgoing: createOutgoing({ privateHosts: settings.outgoingPrivateHosts, metrics }),
     metrics,
     log,
     checkResponses: settings.checkResponses === 'on',

@@ -58,7 +58,7 @@ function operationId({ method, path }: Endpoint): string {
 
 function operation(endpoint: Endpoint): Json {
   const ofBody = endpoint.request !== undefined && endpoint.method !== 'GET'
-  const open = endpoint.auth === 'address'
+  const open = endpoint.auth === 'address' || endpoint.auth === 'signed'
   const chooses = !open && accessOf(endpoint).organization === 'chosen'
   const parameters = [
     ...pathParameters(endpoint.path),
@@ -80,6 +80,7 @@ const SECURITY: Readonly<Record<Endpoint['auth'], readonly Json[]>> = {
   any: [{ bearer: [] }, { apiKey: [] }],
   bearer: [{ bearer: [] }],
   address: [],
+  signed: [],
   none: [],
 }
 

@@ -1,4 +1,5 @@
 // An answer that is more than its body: a status of its own, and headers such as cookies and the place to go on to.
+import type { Readable } from 'node:stream'
 
 export class Reply {
   readonly status: number
@@ -12,6 +13,19 @@ export class Reply {
     this.body = body
     this.status = options.status ?? 200
     this.headers = options.headers ?? {}
+  }
+}
+
+/** An answer whose bytes come from elsewhere. Nobody else reads or ends the stream. */
+export class Piped {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly stream: Readable
+
+  constructor(stream: Readable, options: { status: number; headers: Readonly<Record<string, string>> }) {
+    this.stream = stream
+    this.status = options.status
+    this.headers = options.headers
   }
 }
 

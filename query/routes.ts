@@ -11,6 +11,7 @@ import { chartsCreate, chartsDelete, chartsList, chartsReorder, chartsUpdate } f
 import { conversationAudio } from './endpoints/conversations/audio.ts'
 import { conversationDetail } from './endpoints/conversations/detail.ts'
 import { conversationMessages } from './endpoints/conversations/messages.ts'
+import { conversationRecording } from './endpoints/conversations/recording.ts'
 import { conversationSpans } from './endpoints/conversations/spans.ts'
 import { commandCenterSummary } from './endpoints/dashboard/command-center-summary.ts'
 import { loginSummary } from './endpoints/dashboard/login-summary.ts'
@@ -138,6 +139,7 @@ export const routes: readonly Endpoint[] = [
   conversationSpans, // POST   /dashboard/api/conversation-spans
   conversationDetail, // POST   /dashboard/api/conversation-detail
   conversationAudio, // GET    /dashboard/api/conversation-audio
+  conversationRecording, // GET    /dashboard/api/conversation-audio/{token}
   intentKeywords, // POST   /dashboard/api/intent-keywords
 
   getPrices, // GET    /dashboard/api/prices

@@ -13,7 +13,7 @@ import type { Log } from '#runtime/log.ts'
 import type { Endpoint, Run } from './endpoint.ts'
 import { homePage } from './home.ts'
 import { openApi } from './openapi.ts'
-import { Reply } from './reply.ts'
+import { Piped, Reply } from './reply.ts'
 
 /** What the server is built from. */
 export interface ServerOptions {
@@ -169,6 +169,7 @@ function addRoutes(app: FastifyInstance, options: ServerOptions, running: Runnin
       const params = request.params as Record<string, string>
       const answer = await run({ id, headers, address: addressOf(request), body, query, params, signal })
       if (answer instanceof Reply) return sendReply(reply, answer)
+      if (answer instanceof Piped) return sendPiped(reply, answer)
       reply.code(endpoint.status ?? 200).header('cache-control', 'no-store')
       if (endpoint.status === 204) return reply.send()
       if (endpoint.produces !== undefined) {
@@ -241,15 +242,19 @@ function sendReply(reply: FastifyReply, { status, headers, body }: Reply): Fasti
   return reply.type('application/json; charset=utf-8').send(JSON.stringify(body))
 }
 
+/** Whoever goes away ends the stream, and one that breaks off cuts the connection. */
+function sendPiped(reply: FastifyReply, { status, headers, stream }: Piped): FastifyReply {
+  return reply
+    .code(status)
+    .headers({ 'cache-control': 'no-store', ...headers })
+    .send(stream)
+}
+
 /**
  * Answers with a stream. Its first chunk is awaited, so that what fails at once is an error answer; what fails later cuts the
  * connection, since a whole answer must not be told from a torn one by its length.
  */
-async function sendChunks(
-  reply: FastifyReply,
-  chunks: AsyncIterable<string>,
-  type: NonNullable<Endpoint['produces']>,
-): Promise<FastifyReply> {
+async function sendChunks(reply: FastifyReply, chunks: AsyncIterable<string>, type: string): Promise<FastifyReply> {
   const iterator = chunks[Symbol.asyncIterator]()
   const first = await iterator.next()
   async function* all(): AsyncGenerator<string> {
@@ -283,8 +288,8 @@ function answerError(log: Log, error: unknown, request: FastifyRequest, reply: F
   const known = isParleyError(error) ? error : fromFramework(error)
   // Nobody is left to read it.
   if (known.code === 'QRY_CANCELLED') return reply.code(499).send()
-  // No query: a code of an identity provider stands there.
-  const path = request.url.split('?', 1)[0]
+  // No query: a code of an identity provider stands there. Nor an address that is signed.
+  const path = request.url.split('?', 1)[0]?.replace(/\/eyJ[\w.-]+$/, '/…')
   if (known.status >= 500) {
     // An engine or a provider that is away is nothing lost; what nobody foresaw may be.
     const level = known.code === 'INTERNAL' || known.code === 'BUG' ? 'error' : 'warn'

@@ -5,9 +5,17 @@ import type { KV } from '@nats-io/kv'
 import { changeRecord } from '#control/lists.ts'
 import { ticketsKey } from '#control/records.ts'
 import { ParleyError } from '#proto/errors.ts'
+import type { Principal } from './auth.ts'
 
 /** The credential by which a ticket was ordered: its address is good for no longer. */
 export type Issuer = { readonly key: string } | { readonly user: string }
+
+/** The issuer of a request; an address issues none. */
+export function issuerOf(principal: Principal): Issuer {
+  return principal.kind === 'user'
+    ? { user: principal.user.id }
+    : { key: principal.kind === 'key' ? principal.key.id : '' }
+}
 
 /** A request that waits. */
 interface Ticket {

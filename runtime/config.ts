@@ -75,6 +75,11 @@ export const secretKeys = names(
   'further names of attributes, metadata keys and headers whose values are masked before storing, separated by commas; the same on every machine',
 )
 
+export const outgoingPrivateHosts = names(
+  'PARLEY_OUTGOING_PRIVATE_HOSTS',
+  'hosts (`host` or `host:port`) that may be called although their addresses are not public, such as storage of recordings in the own network; separated by commas',
+)
+
 export const corsOrigins = origins(
   'PARLEY_CORS_ORIGINS',
   'pages of these origins may call the dashboard API from browsers, with a token and never by cookie; separated by commas',

@@ -11,6 +11,7 @@ const INGEST = 'test/ingest-statuses.test.ts'
 const CONTRACT = 'query/contract.test.ts'
 const CONTRACT_ERRORS = 'query/contract-errors.test.ts'
 const SIGN_IN = 'query/sign-in/sign-in.test.ts'
+const RECORDING = 'query/endpoints/conversations/recording.test.ts'
 const PROVIDER = 'query/sign-in/oidc.test.ts'
 
 /** Where a server answers a code, by the code itself or its sentence. */
@@ -56,6 +57,9 @@ const ELSEWHERE: Partial<Record<ErrorCode, string>> = {
   ING_RATE: 'test/ingest-rejects.test.ts',
   ING_FULL: 'test/ingest-faults.test.ts',
   QRY_NOT_FOUND: CONTRACT_ERRORS,
+  OUT_FENCED: RECORDING,
+  OUT_FAILED: RECORDING,
+  OUT_RATE: RECORDING,
 }
 /** No request brings these about: mistakes of ours, which a server is made to make; and the guard of SQL, which no endpoint asks yet. */
 const NOT_BY_REQUEST: Partial<Record<ErrorCode, string>> = {

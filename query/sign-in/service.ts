@@ -63,6 +63,8 @@ export function createSignIn(options: SignInOptions) {
     tries: createTries({ control, metrics, log, clock }),
   }
   return {
+    /** Where browsers find this installation. */
+    publicUrl,
     methods: () => ({
       password: passwords,
       oidc: oidc === null ? null : { name: options.oidcName, url: '/auth/login' },

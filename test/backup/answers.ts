@@ -66,8 +66,8 @@ export function questionsOf({ conversations, events, receipts, erasedUser, windo
   ]
 }
 
-/** What is true of the moment of the asking only. */
-const OF_NOW = /"(expires_at|last_used_at|request_id)":("[^"]*"|null)/g
+/** What is true of the moment of the asking only; addresses are signed anew each time. */
+const OF_NOW = /"(expires_at|last_used_at|request_id|url)":("[^"]*"|null)/g
 
 /** One answer; its status too when it is none. */
 export async function answerOf(

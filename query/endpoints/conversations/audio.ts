@@ -1,27 +1,31 @@
-// GET /dashboard/api/conversation-audio: where the recording of a call is.
+// GET /dashboard/api/conversation-audio: an address at which the recording of a call can be heard for a while.
 import { ConversationAudioRequest, ConversationAudioResponse } from '#proto/dashboard/conversations.ts'
-import { ParleyError } from '#proto/errors.ts'
 import { requireConversation } from '../../asked-conversation.ts'
 import { endpoint } from '../../endpoint.ts'
+import { signAddress } from '../../signed-address.ts'
+import { issuerOf } from '../../tickets.ts'
 import { findConversation } from './find.ts'
+import { recordingOf } from './recording.ts'
 
-/** How long an address may be used; then it is asked for again, because the platform may have replaced it. */
 const VALID_MS = 10 * 60_000
 
 export const conversationAudio = endpoint({
   method: 'GET',
   path: '/dashboard/api/conversation-audio',
   auth: 'any',
-  about: 'The address of the recording of a conversation, for the next ten minutes.',
+  about: 'An address of the recording of a conversation, signed and good for ten minutes.',
   request: ConversationAudioRequest,
   response: ConversationAudioResponse,
-  work: async ({ reader, organization, nowMs }, request) => {
-    const { session } = await findConversation(reader, requireConversation(organization.id, request))
-    const url = session?.recording_url ?? ''
-    // Whoever reported the call wrote the address: a page must not be led to run it.
-    if (!/^https?:\/\//i.test(url) || !URL.canParse(url)) {
-      throw new ParleyError('QRY_NOT_FOUND', 'the conversation has no recording', { field: 'conversation_id' })
+  work: async ({ control, reader, organization, principal, signIn, nowMs }, request) => {
+    const conversation = requireConversation(organization.id, request)
+    const { session } = await findConversation(reader, conversation)
+    recordingOf(session)
+    const untilMs = nowMs + VALID_MS
+    const signed = { organization: organization.id, by: issuerOf(principal), conversation }
+    const token = await signAddress(control, signed, untilMs, nowMs)
+    return {
+      url: `${signIn.publicUrl}/dashboard/api/conversation-audio/${token}`,
+      expires_at: new Date(untilMs).toISOString(),
     }
-    return { url, expires_at: new Date(nowMs + VALID_MS).toISOString() }
   },
 })

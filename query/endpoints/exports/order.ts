@@ -7,9 +7,8 @@ import {
   ExportOrder,
 } from '#proto/dashboard/exports.ts'
 import { ParleyError } from '#proto/errors.ts'
-import type { Principal } from '../../auth.ts'
 import { endpoint } from '../../endpoint.ts'
-import { issueTicket } from '../../tickets.ts'
+import { issuerOf, issueTicket } from '../../tickets.ts'
 import { windowOf } from '../../window.ts'
 
 export const exportsOrder = endpoint({
@@ -28,15 +27,9 @@ export const exportsOrder = endpoint({
       const detail = `filters must be at most ${EXPORT_FILTERS_MAX_BYTES} bytes of JSON`
       throw new ParleyError('REQ_BODY_INVALID', detail, { field: 'filters' })
     }
-    const by = principal.kind === 'user' ? { user: principal.user.id } : { key: keyOf(principal) }
-    const limits = { by, nowMs, waitMs: EXPORT_WAIT_MS, max: EXPORTS_WAITING_MAX }
+    const limits = { by: issuerOf(principal), nowMs, waitMs: EXPORT_WAIT_MS, max: EXPORTS_WAITING_MAX }
     const ticket = await issueTicket(records, organization.id, order, limits)
     const expires_at = new Date(nowMs + EXPORT_WAIT_MS).toISOString()
     return { url: `/dashboard/api/exports/${ticket}`, expires_at }
   },
 })
-
-/** Id of the key that orders; a ticket orders nothing. */
-function keyOf(principal: Principal): string {
-  return principal.kind === 'key' ? principal.key.id : ''
-}
