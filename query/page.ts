@@ -24,18 +24,41 @@ export function sliceOf({ page, page_size, cursor }: PageRequest): Slice {
   return { offset: (page - 1) * page_size, limit }
 }
 
-/** Page fields from what was found: one row was read ahead, so `total_pages` is a lower bound. */
-export function pageOf<T>(
+/** How a list is read: where it begins to be shown, and the place of a row in it. */
+interface List<T> {
+  readonly position: (row: T) => Position
+  readonly read: (slice: Slice) => Promise<readonly unknown[]>
+}
+
+/**
+ * Page fields from what was found: one row was read ahead, so `total_pages` is a lower bound. Of a page behind the last one it is the
+ * number of pages that there are.
+ */
+export async function pageOf<T>(
   request: PageRequest,
   found: readonly T[],
-  position: (row: T) => Position,
-): { page: number; page_size: number; total_pages: number; has_more: boolean; next_cursor: string | null } {
-  const { page, page_size } = request
+  { position, read }: List<T>,
+): Promise<{ page: number; page_size: number; total_pages: number; has_more: boolean; next_cursor: string | null }> {
+  const { page, page_size, cursor } = request
   const has_more = found.length > page_size
   const last = found[page_size - 1]
   const next_cursor = has_more && last !== undefined ? encodeCursor(position(last)) : null
-  const total_pages = found.length === 0 && page === 1 ? 0 : page + (has_more ? 1 : 0)
-  return { page, page_size, total_pages, has_more, next_cursor }
+  const isBehind = found.length === 0 && page > 1 && cursor === undefined
+  const isThere = async (page: number): Promise<boolean> =>
+    (await read({ offset: (page - 1) * page_size, limit: 1 })).length > 0
+  const pages = found.length === 0 ? page - 1 : page + (has_more ? 1 : 0)
+  return { page, page_size, total_pages: isBehind ? await lastBefore(page, isThere) : pages, has_more, next_cursor }
+}
+
+/** The last page before one that is empty; 0 where all are. Doubling finds it: there may be far fewer than were asked for. */
+async function lastBefore(empty: number, isThere: (page: number) => Promise<boolean>): Promise<number> {
+  let [last, beyond, doubling] = [0, empty, true]
+  while (last + 1 < beyond) {
+    const page = doubling ? Math.min(Math.max(last * 2, 1), beyond - 1) : Math.floor((last + beyond) / 2)
+    if (await isThere(page)) last = page
+    else [beyond, doubling] = [page, false]
+  }
+  return last
 }
 
 /** What a slice binds. */

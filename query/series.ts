@@ -1,6 +1,6 @@
 // Windows -> buckets of a series: how long they are, how the store names them, and every one of them, so that empty ones are shown.
 import type { Window } from './window.ts'
-import { localDay, startOfDay } from './window.ts'
+import { isLong, localDay, startOfDay } from './window.ts'
 
 const DAY_S = 86_400
 const WEEK_S = 7 * DAY_S
@@ -28,12 +28,13 @@ function bucketSeconds(fromMs: number, toMs: number): number {
   return SIZES.find(([longest]) => (toMs - fromMs) / 1000 <= longest)?.[1] ?? WEEK_S
 }
 
-/** The buckets of a window; `firstMs` is when the data begin, for windows that have no beginning. */
+/** The buckets of a window; `firstMs` is when the data begin, for windows that are long. */
 export function seriesOf(window: Window, nowMs: number, firstMs: number | null): Series {
   const toMs = Math.min(window.toMs, nowMs)
-  const fromMs = window.fromMs === 0 ? Math.min(firstMs ?? toMs, toMs) : window.fromMs
+  const long = isLong(window, nowMs)
+  const fromMs = long ? Math.max(Math.min(firstMs ?? toMs, toMs), window.fromMs) : window.fromMs
   // All of time is told by days at least, however short it has been.
-  const seconds = Math.max(bucketSeconds(fromMs, toMs), window.fromMs === 0 ? DAY_S : 0)
+  const seconds = Math.max(bucketSeconds(fromMs, toMs), long ? DAY_S : 0)
   if (seconds < DAY_S)
     return {
       seconds,

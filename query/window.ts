@@ -77,6 +77,12 @@ export function windowBetween(fromMs: number, toMs: number, timezone = 'UTC'): W
   return { fromMs: start, toMs, timezone, parameters }
 }
 
+/** Series of longer windows begin with their data, and have buckets of days at least: a beginning in 1971 is none. */
+const LONG_MS = 366 * DAY_MS
+
+/** Whether a window is that long; one without a beginning is. */
+export const isLong = ({ fromMs, toMs }: Window, nowMs: number): boolean => Math.min(toMs, nowMs) - fromMs > LONG_MS
+
 /** The window of the same length that ends where this one begins; null when it has no beginning. */
 export function windowBefore(window: Window, nowMs: number): Window | null {
   if (window.fromMs === 0) return null

@@ -66,6 +66,7 @@ export const ConversationRow = Type.Object({
   agent_names: Type.Array(Type.String()),
   started_at: DateTime,
   last_active: DateTime,
+  /** From the beginning of its first event to the last end of one. */
   duration_ms: Count,
   message_count: Count,
   tool_call_count: Count,

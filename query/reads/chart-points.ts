@@ -1,5 +1,6 @@
 // One metric over time, by group: the same signed sums as every other figure, so a chart never contradicts a table.
 import type { MetricName } from '#proto/dashboard/charts.ts'
+import { Present } from '#proto/rows.ts'
 import type { Conditions } from '../filters.ts'
 import { bucketsAt } from '../latency.ts'
 import type { Parameters, Reader } from '../reader.ts'
@@ -16,6 +17,9 @@ export interface ChartPoint {
   /** Events behind it. */
   readonly events: number
 }
+
+/** Events with these cost something, whether it is known or not. */
+const TOKENS = Present.inputTokens | Present.outputTokens
 
 type Kind = 'sums' | 'conversations' | 'latency'
 
@@ -41,7 +45,16 @@ const METRICS: Readonly<
     sums: [],
     value: `if(sumIf(n, latency_bucket >= 0) = 0, -1, ${bucketsAt([0.95])}[1])`,
   },
-  cost: { kind: 'sums', sums: ['sum(sign * toInt64(cost_nanos)) AS a'], value: 'sum(a) / 1000000000' },
+  cost: {
+    kind: 'sums',
+    sums: [
+      'sum(sign * toInt64(cost_nanos)) AS a',
+      `sum(sign * (bitAnd(present, ${Present.cost}) > 0)) AS b`,
+      `sum(sign * (bitAnd(present, ${TOKENS}) > 0)) AS c`,
+    ],
+    // What nobody has priced is not free.
+    value: 'if(sum(b) = 0 AND sum(c) > 0, NULL, sum(a) / 1000000000)',
+  },
   input_tokens: { kind: 'sums', sums: ['sum(sign * toInt64(input_tokens)) AS a'], value: 'sum(a)' },
   output_tokens: { kind: 'sums', sums: ['sum(sign * toInt64(output_tokens)) AS a'], value: 'sum(a)' },
   // Nothing has been judged yet.
@@ -66,9 +79,11 @@ function groupOf(group: string | null): {
       return { key: 'toString(conversation_id)', only: [], parameters: {} }
     case 'model':
     case 'provider':
-    case 'error_type':
     case 'source':
       return { key: `toString(${group})`, only: group === 'source' ? [] : [`${group} != ''`], parameters: {} }
+    case 'error_type':
+      // Failures of no type are failures.
+      return { key: 'toString(error_type)', only: ['failed = 1'], parameters: {} }
     default:
       return {
         key: 'metadata[{group_key:String}]',

@@ -16,6 +16,8 @@ export interface ConversationFacts {
   readonly provisional: 0 | 1
   readonly first: string
   readonly last: string
+  /** Unix milliseconds at which the last of its events ended. */
+  readonly ended_ms: number
   readonly events: number
   readonly tool_calls: number
   readonly errors: number
@@ -97,6 +99,7 @@ export const FACTS_SQL = `
     max(provisional) AS provisional,
     min(ts) AS first,
     max(ts) AS last,
+    toFloat64(max(toUnixTimestamp64Milli(ts) + intDiv(greatest(duration_ns, 0), 1000000))) AS ended_ms,
     toUInt32(count()) AS events,
     toUInt32(countIf(kind IN ('tool', 'resource', 'prompt'))) AS tool_calls,
     toUInt32(countIf(failed = 1)) AS errors,

@@ -52,6 +52,7 @@ function factsOfEvents(conversation_id: string, events: readonly WholeRecord[]):
     provisional: events.some(event => event.provisional === 1) ? 1 : 0,
     first: (events.at(-1) as WholeRecord).ts,
     last: (events[0] as WholeRecord).ts,
+    ended_ms: events.reduce((last, event) => Math.max(last, endOf(event)), 0),
     events: events.length,
     tool_calls: events.filter(({ kind }) => CALLS.has(kind)).length,
     errors: events.filter(({ failed }) => failed === 1).length,
@@ -61,6 +62,10 @@ function factsOfEvents(conversation_id: string, events: readonly WholeRecord[]):
     last_output: lastOutput(events),
   }
 }
+
+/** Unix milliseconds. */
+const endOf = ({ ts, duration_ns }: EventRecord): number =>
+  Date.parse(ts) + Math.max(Number(BigInt(duration_ns) / 1_000_000n), 0)
 
 /** Where words of a conversation stand first of all: in its turns. */
 const speaks = ({ kind, present }: EventRecord, side: Side): number =>

@@ -9,7 +9,7 @@ import type { ChartPoint } from '../../reads/chart-points.ts'
 import { readChart } from '../../reads/chart-points.ts'
 import { readFirstDay } from '../../reads/first-day.ts'
 import { fillSeries, seriesOf } from '../../series.ts'
-import { windowOf } from '../../window.ts'
+import { isLong, windowOf } from '../../window.ts'
 
 export const chartsQuery = endpoint({
   method: 'POST',
@@ -21,7 +21,7 @@ export const chartsQuery = endpoint({
   work: readChartSeries,
 })
 
-/** Metrics of which nothing is 0; of the others it is unknown. */
+/** Metrics that are 0 where nothing happened; the others are unknown there. */
 const ADDITIVE = new Set([
   'events',
   'errors',
@@ -37,7 +37,7 @@ const ADDITIVE = new Set([
 async function readChartSeries(call: Call, request: ChartQuery): Promise<ChartSeries> {
   const { metric, filters, group_by = null } = request
   const window = windowOf(filters, call.nowMs)
-  const firstMs = window.fromMs === 0 ? await readFirstDay(call.reader) : null
+  const firstMs = isLong(window, call.nowMs) ? await readFirstDay(call.reader) : null
   const series = seriesOf(window, call.nowMs, firstMs)
   const points = await readChart(call.reader, {
     metric,
@@ -48,7 +48,7 @@ async function readChartSeries(call: Call, request: ChartQuery): Promise<ChartSe
   })
   const nothing = ADDITIVE.has(metric) ? 0 : null
   const valueOf = (point: ChartPoint | undefined): number | null => {
-    if (point === undefined || point.value === null) return nothing
+    if (point === undefined) return nothing
     return metric === 'p95_latency' ? bucketMs(point.value) : point.value
   }
   const totals = points.filter(point => point.whole === 1).slice(0, CHART_GROUPS)

@@ -61,6 +61,24 @@ t.test('filters, windows and time zones choose what is counted', async t => {
   t.strictSame(counts(india.daily_conversations), [1, 1])
 })
 
+t.test('series of a window that begins long ago begin with the data', async t => {
+  const from = '1971-01-01'
+  const { body } = await post('dashboard', { from })
+  t.match(body, { total_calls: 16, daily_calls: [{ day: '2026-05-26T00:00:00.000Z', count: 2 }] })
+  for (const name of ['daily_calls', 'daily_users', 'daily_conversations', 'daily_errors']) {
+    t.equal(body[name].length, 21, name)
+  }
+  const past = (await post('dashboard', { from, to: '2001-01-01' })).body
+  t.match(past, { total_calls: 0, daily_calls: [{ day: '2000-12-31T00:00:00.000Z', count: 0 }] })
+  t.equal(past.daily_calls.length, 1)
+  const year = (await post('dashboard', { from: '2025-06-15', to: '2026-06-15' })).body
+  t.equal(year.daily_calls.length, 365, 'a year has all of its days')
+  const { series, bucket_seconds } = (await post('charts/query', { metric: 'events', filters: { from } })).body
+  t.strictSame([bucket_seconds, series[0].points.length, series[0].total], [86_400, 21, 16])
+  const tools = (await post('tool-time-series', { from })).body
+  t.strictSame([tools.bucket_seconds, tools.series[0].points.length], [86_400, 21])
+})
+
 t.test('another organization has figures of its own', async t => {
   const { body } = await post('dashboard', { time_range: 'all' }, b.apiKey)
   t.match(body, { total_calls: 1, total_conversations: 1, active_users: 1, error_count: 0 })
@@ -327,10 +345,15 @@ t.test('a chart shows a metric over time, by group', async t => {
   await f({ metric: 'input_tokens', group_by: 'model', ...all }, [['m-1', 50]])
   await f({ metric: 'output_tokens', ...all }, [[null, 12] as unknown as [string, number]])
   await f({ metric: 'cost', group_by: 'source', ...all }, [
-    ['otlp', 0],
+    // Tokens that nobody has priced are not free.
+    ['otlp', null],
     ['mcp', 0],
     ['sdk', 0],
     ['voice', 1.2345],
+  ])
+  await f({ metric: 'errors', group_by: 'error_type', ...all }, [
+    ['', 1],
+    ['Timeout', 1],
   ])
   await f({ metric: 'error_rate', group_by: 'metadata.event_type' }, [
     ['tool_call', 0.25],

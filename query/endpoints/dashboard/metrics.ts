@@ -11,7 +11,7 @@ import type { DaySums, Distinct } from '../../reads/metrics.ts'
 import { averageOf, readDaySums, readDistinct, readP95 } from '../../reads/metrics.ts'
 import type { Series } from '../../series.ts'
 import { daysOf, fillSeries } from '../../series.ts'
-import { startOfDay, windowBefore, windowOf } from '../../window.ts'
+import { isLong, startOfDay, windowBefore, windowOf } from '../../window.ts'
 
 export const dashboard = endpoint({
   method: 'POST',
@@ -37,9 +37,9 @@ export async function readMetrics(
   const distinct = counts.filter(({ current }) => current === 1)
   const distinctDays = distinct.filter(({ whole }) => whole === 0)
   const { timezone } = window
-  const firstMs = days[0] ? startOfDay(days[0].day, timezone) : nowMs
   const end = Math.min(window.toMs - 1, nowMs)
-  const shown = daysOf(window.fromMs === 0 ? firstMs : window.fromMs, end, timezone)
+  const firstMs = days[0] ? startOfDay(days[0].day, timezone) : end
+  const shown = daysOf(isLong(window, nowMs) ? Math.max(firstMs, window.fromMs) : window.fromMs, end, timezone)
   const daily = <T extends DaySums | Distinct>(rows: readonly T[], count: (row: T) => number) =>
     byDay(shown, timezone, rows, count)
   return {

@@ -4,10 +4,10 @@ import { ERROR_MESSAGE_ROW_BYTES, ErrorsResponse } from '#proto/dashboard/errors
 import { QueryFilters } from '#proto/dashboard/shared.ts'
 import type { Call } from '../../endpoint.ts'
 import { endpoint } from '../../endpoint.ts'
-import { pageOf } from '../../page.ts'
+import { pageOf, type Slice, sliceOf } from '../../page.ts'
 import { type EventRecord, positionOf } from '../../reads/events.ts'
 import type { Texts } from '../../reads/texts.ts'
-import { fillRows, readPage } from '../raw-logs/list.ts'
+import { fillRows, readSlice } from '../raw-logs/list.ts'
 import { type FailurePage, readKeptPage } from './kept.ts'
 
 export const errorsList = endpoint({
@@ -23,15 +23,20 @@ export const errorsList = endpoint({
 
 /** The body of the endpoint. */
 export async function readErrors(call: Call, request: QueryFilters) {
-  const { found, rows } = (await readKeptPage(call, request)) ?? (await readAsked(call, request))
+  const read = (slice: Slice): Promise<EventRecord[]> => readSlice(call, { ...request, success: false }, slice)
+  const { found, rows } = (await readKeptPage(call, request)) ?? (await readAsked(call, request, read))
   return {
     errors: rows.map(({ row, record, texts }): ErrorRow => ({ ...row, ...failureOf(record, texts) })),
-    ...pageOf(request, found, positionOf),
+    ...(await pageOf(request, found, { position: positionOf, read })),
   }
 }
 
-async function readAsked(call: Call, request: QueryFilters): Promise<FailurePage> {
-  const found = await readPage(call, { ...request, success: false })
+async function readAsked(
+  call: Call,
+  request: QueryFilters,
+  read: (slice: Slice) => Promise<EventRecord[]>,
+): Promise<FailurePage> {
+  const found = await read(sliceOf(request))
   return { found, rows: await fillRows(call, found.slice(0, request.page_size), false) }
 }
 

@@ -38,7 +38,7 @@ export const rawLogsCount = endpoint({
   work: async (call, asked) => {
     const request = withConversation(call.organization.id, asked)
     if (request.event_id !== undefined) {
-      return { total_count: (await readOne(call, { ...request, page: 1 }, request.event_id)).length }
+      return { total_count: (await readOne(call, request, { event_id: request.event_id })).length }
     }
     const conditions = await aggregateConditions(call, request)
     if (conditions === null) return { total_count: null }

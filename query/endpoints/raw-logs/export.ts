@@ -91,8 +91,7 @@ export async function exportLogs(asking: Call, asked: RawLogsRequest): Promise<A
   const call = unhurried(asking)
   const request = withConversation(call.organization.id, asked)
   const { event_id, exclude_io } = request
-  const events =
-    event_id === undefined ? slices(call, request) : oneSlice(await readOne(call, { ...request, page: 1 }, event_id))
+  const events = event_id === undefined ? slices(call, request) : oneSlice(await readOne(call, request, { event_id }))
   return lines(call, events, [...LOG_COLUMNS, await metadataColumn(call), ...TAIL], exclude_io)
 }
 

@@ -36,10 +36,12 @@ export const rawLogs = endpoint({
   response: RawLogsResponse,
   work: async (call, asked) => {
     const request = withConversation(call.organization.id, asked)
-    const found =
-      request.event_id === undefined ? await readPage(call, request) : await readOne(call, request, request.event_id)
+    const { event_id } = request
+    const read = (slice: Slice): Promise<EventRecord[]> =>
+      event_id === undefined ? readSlice(call, request, slice) : readOne(call, request, { event_id, slice })
+    const found = await read(sliceOf(request))
     const rows = await fillRows(call, found.slice(0, request.page_size), request.exclude_io)
-    return { events: rows.map(({ row }) => row), ...pageOf(request, found, positionOf) }
+    return { events: rows.map(({ row }) => row), ...(await pageOf(request, found, { position: positionOf, read })) }
   },
 })
 
@@ -109,14 +111,6 @@ function rowsOf(
   })
 }
 
-/** The events of the page and one more. */
-export function readPage(
-  call: Call,
-  request: LogFilters & BaseFilters & { page: number; page_size: number; cursor?: string },
-): Promise<EventRecord[]> {
-  return readSlice(call, request, sliceOf(request))
-}
-
 /** A slice of what the filters let through, newest first. */
 export async function readSlice(call: Call, request: LogFilters & BaseFilters, slice: Slice): Promise<EventRecord[]> {
   const { search_query, ...others } = request
@@ -171,7 +165,7 @@ async function readNamed(
     return conversation === undefined ? null : ofConversation(conversation)
   }
   if ((await findEvent(reader, id)) !== undefined) {
-    return slice.after === undefined && slice.offset === 0 ? readOne(call, { ...request, page: 1 }, id) : []
+    return slice.after === undefined ? readOne(call, request, { event_id: id, slice }) : []
   }
   if ((await boundsOf(reader, [id])) !== null) return ofConversation(id)
   const trace = await findTrace(reader, id)
@@ -179,14 +173,15 @@ async function readNamed(
   return trace === null ? null : readIn(call, request, trace, slice, ofTrace)
 }
 
-/** One event, whatever its time, when it passes the other filters; it is all of page one. */
+/** One event, whatever its time, when it passes the other filters; it is all that the list has. */
 export async function readOne(
   call: Call,
-  request: LogFilters & BaseFilters & { page: number },
-  event: string,
+  request: LogFilters & BaseFilters,
+  { event_id: event, slice }: { readonly event_id: string; readonly slice?: Slice },
 ): Promise<EventRecord[]> {
+  if (slice !== undefined && slice.offset > 0) return []
   const found = await findEvent(call.reader, event)
-  if (found === undefined || request.page > 1) return []
+  if (found === undefined) return []
   const conditions = logConditions(request)
   if (request.conversation_id !== undefined && request.conversation_id !== found.conversation_id) return []
   if (conditions.sql.length === 0) return [found]

@@ -38,7 +38,13 @@ t.test('pages do not overlap and the row read ahead says whether more follow', a
   for (let page = 1; page <= 3; page++) seen.push(...(await ids({ page_size: 5, page })))
   t.strictSame(seen, ORDER)
   t.match((await post('raw-logs', { page_size: 5, page: 3 })).body, { has_more: false, total_pages: 3 })
-  t.match((await post('raw-logs', { page: 100 })).body, { events: [], has_more: false })
+  for (const page of [4, 5, 6, 100, 2_147_483_647]) {
+    const behind = { events: [], has_more: false, page, total_pages: 3 }
+    t.match((await post('raw-logs', { page_size: 5, page })).body, behind, `page ${page} of three`)
+  }
+  t.match((await post('raw-logs', { page: 9, event_id: id(20) })).body, { events: [], total_pages: 1 })
+  t.match((await post('raw-logs', { page: 9, agent_name: 'nobody' })).body, { events: [], total_pages: 0 })
+  t.match((await post('errors', { page_size: 1, page: 7 })).body, { errors: [], total_pages: 2 })
   t.match((await post('raw-logs', { agent_name: 'nobody' })).body, { events: [], total_pages: 0, has_more: false })
 })
 

@@ -8,6 +8,7 @@ import { readFirstDay } from '../../reads/first-day.ts'
 import type { AskedTools, ToolPoint } from '../../reads/tools.ts'
 import { readToolFigures, readToolPoints, topNames } from '../../reads/tools.ts'
 import { fillSeries, seriesOf } from '../../series.ts'
+import { isLong } from '../../window.ts'
 import { askedTools } from './filters.ts'
 
 export const toolTimeSeries = endpoint({
@@ -26,7 +27,7 @@ export async function readToolSeries(call: Call, asked: AskedTools): Promise<Too
   const { window } = asked
   const [tools, firstMs] = await Promise.all([
     readToolFigures(reader, asked),
-    window.fromMs === 0 ? readFirstDay(reader) : null,
+    isLong(window, nowMs) ? readFirstDay(reader) : null,
   ])
   const series = seriesOf(window, nowMs, firstMs)
   const top = topNames(tools)

@@ -134,7 +134,7 @@ function conversationRow(
     agent_names: [...facts.agent_names],
     started_at: isoTime(facts.first),
     last_active: isoTime(facts.last),
-    duration_ms: callLengthMs(session) ?? Date.parse(facts.last) - Date.parse(facts.first),
+    duration_ms: callLengthMs(session) ?? facts.ended_ms - Date.parse(facts.first),
     message_count: facts.events,
     tool_call_count: facts.tool_calls,
     error_count: facts.errors,

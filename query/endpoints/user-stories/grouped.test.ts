@@ -108,6 +108,12 @@ t.test('groups are the values captured last; an array puts a conversation into s
     total_pages: 2,
     overlapping: true,
   })
+  const f = async (level: object, total_pages = 2): Promise<void> =>
+    void t.match((await post('user-stories', { ...BY_TEAM, ...level, page_size: 1, page: 30 })).body, { total_pages })
+  await f({})
+  await f({ group_level: 'users', group_value: 'red' }, 3)
+  const { users } = (await post('user-stories', { ...BY_TEAM, group_level: 'users', group_value: 'blue' })).body
+  await f({ group_level: 'conversations', group_value: 'blue', group_user_key: users[0].key })
 })
 
 t.test('traits group as well, and a group can be searched by its exact value', async t => {

@@ -72,7 +72,10 @@ export async function groupedStories(
       const { rows, costs } = await groupsOf(call, { grouping, filter, pageSize: page_size }, missing)
       const shown = rows.slice(0, page_size)
       const groups = shown.map(row => ({ ...groupSummary(row), cost_metadata: costs.get(row.value) ?? [] }))
-      const paging = pageOf(request, rows, row => ({ at: row.last_at, id: row.value }))
+      const paging = await pageOf(request, rows, {
+        position: row => ({ at: row.last_at, id: row.value }),
+        read: slice => readGroups(call.reader, { ...grouping, slice }),
+      })
       return { ...common, groups, overlapping: overlaps(rows), ...paging, partial_data: missing.any() }
     }
     case 'users': {
@@ -81,11 +84,15 @@ export async function groupedStories(
       const keys = shown.map(row => row.user_key)
       const costs = await missing.orElse(costsOf(call, grouping, 'user_key', keys), new Map<string, CostMetadata[]>())
       const users = shown.map(row => ({ ...userSummary(row), cost_metadata: costs.get(row.user_key) ?? [] }))
-      const paging = pageOf(request, rows, row => ({ at: row.last_at, id: row.user_key }))
+      const paging = await pageOf(request, rows, {
+        position: row => ({ at: row.last_at, id: row.user_key }),
+        read: slice => readGroupUsers(call.reader, { ...grouping, slice }),
+      })
       return { ...common, users, overlapping: overlaps(rows), ...paging, partial_data: missing.any() }
     }
     case 'conversations': {
-      const rows = await readGroupConversations(call.reader, grouping, userKeyOf(request.group_user_key ?? ''))
+      const userKey = userKeyOf(request.group_user_key ?? '')
+      const rows = await readGroupConversations(call.reader, grouping, userKey)
       const conversations = await hydrate(
         call,
         { chosen: rows.slice(0, page_size), excludeIo: request.exclude_io },
@@ -96,7 +103,10 @@ export async function groupedStories(
         ...common,
         conversations,
         overlapping,
-        ...pageOf(request, rows, positionOf),
+        ...(await pageOf(request, rows, {
+          position: positionOf,
+          read: slice => readGroupConversations(call.reader, { ...grouping, slice }, userKey),
+        })),
         partial_data: missing.any(),
       }
     }

@@ -12,7 +12,7 @@ import type { Call } from '../../endpoint.ts'
 import { endpoint } from '../../endpoint.ts'
 import type { Conditions } from '../../filters.ts'
 import { createMissing } from '../../missing.ts'
-import { pageOf, sliceOf } from '../../page.ts'
+import { pageOf, type Slice, sliceOf } from '../../page.ts'
 import { chooseConversations, positionOf } from '../../reads/conversation-page.ts'
 import { type Histories, NO_HISTORIES, readHistories } from '../../reads/histories.ts'
 import { windowFrom, windowOf } from '../../window.ts'
@@ -44,8 +44,10 @@ export async function readStories(call: Call, request: UserStoriesRequest): Prom
   const early = (guess: KeptPage): void => {
     begun = beginHydrating(call, guess.known)
   }
-  const which = { window, sort: request.sort, slice: sliceOf(request), beside, early }
-  const { chosen, known } = await chooseStories(call, asked, which)
+  const which = { window, sort: request.sort, beside, early }
+  const { chosen, known } = await chooseStories(call, asked, { ...which, slice: sliceOf(request) })
+  const read = async (slice: Slice) =>
+    (await chooseStories(call, asked, { ...which, early: () => undefined, slice })).chosen
   const missing = createMissing(call)
   let users: readonly string[] = []
   let histories: Histories = NO_HISTORIES
@@ -63,7 +65,7 @@ export async function readStories(call: Call, request: UserStoriesRequest): Prom
     conversations,
     user_summaries,
     overlapping: false,
-    ...pageOf(request, chosen, positionOf),
+    ...(await pageOf(request, chosen, { position: positionOf, read })),
     partial_data: missing.any(),
   }
 }

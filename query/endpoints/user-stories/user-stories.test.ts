@@ -79,6 +79,7 @@ t.test('pages follow each other and one row is read ahead', async t => {
   const last = await post('user-stories', { page_size: 2, page: 3 })
   t.match(last.body, { total_pages: 3, has_more: false })
   t.equal(last.body.conversations.length, 1)
+  t.match((await post('user-stories', { page_size: 2, page: 50 })).body, { conversations: [], total_pages: 3 })
   t.match((await post('user-stories', { agent_name: 'nobody' })).body, {
     conversations: [],
     user_summaries: [],
@@ -293,6 +294,18 @@ t.test('another organization sees only its own conversation under the same id', 
   const { conversations } = (await post('user-stories', { time_range: 'all' }, node.b.apiKey)).body
   t.equal(conversations.length, 1)
   t.match(conversations[0], { conversation_id: CHAT, user_id: 'mallory', user_data: {}, message_count: 1 })
+})
+
+t.test('a conversation lasts until the last of its events has ended', async t => {
+  const SLOW = id(992)
+  const at = { organization: node.b.organization, conversation_id: SLOW, at: '2026-06-15T10:00:00.000Z' }
+  await insertEvents(db.store, [
+    storedEvent({ ...at, event_id: id(9921), duration_ns: 60_000_999_999 }),
+    storedEvent({ ...at, event_id: id(9922), at: '2026-06-15T10:00:30.000Z', duration_ns: 10_000_000_000 }),
+    storedEvent({ ...at, event_id: id(9923), at: '2026-06-15T10:00:50.000Z' }),
+  ])
+  const { body } = await post('user-stories', { search_field: 'conversation_id', search_value: SLOW }, node.b.apiKey)
+  t.match(body.conversations, [{ duration_ms: 60_000, last_active: '2026-06-15T10:00:50.000Z' }])
 })
 
 t.test('what enriches a page may fail: the page is partial then, and no error', async t => {
