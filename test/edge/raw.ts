@@ -17,6 +17,8 @@ export interface Line {
   answered(count: number): Promise<readonly RawAnswer[]>
   /** Resolves with all answers when the other side has closed. */
   readonly closed: Promise<readonly RawAnswer[]>
+  /** The same as bytes. */
+  readonly bytes: Promise<Buffer>
   isOpen(): boolean
   destroy(): void
 }
@@ -54,6 +56,7 @@ export function openLine(port: number): Line {
       }
     },
     closed,
+    bytes: closed.then(() => received),
     isOpen: () => open,
     destroy: () => socket.destroy(),
   }
