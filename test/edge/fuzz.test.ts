@@ -88,7 +88,7 @@ t.test('any requests at all: the same processes, and nothing is left of it', asy
   t.strictSame(await served(), [200, 200, 200], 'they answer')
   const text = await metrics(receiver.opsPort)
   t.ok(
-    sumOf(text, 'ingest_requests_total') > REQUESTS / 10,
+    sumOf(text, 'ingest_requests_total') > REQUESTS / 4,
     `${sumOf(text, 'ingest_requests_total')} were read as requests`,
   )
   t.equal(sumOf(text, 'ingest_exceptions_total'), 0, 'nothing was thrown')

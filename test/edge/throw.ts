@@ -5,9 +5,10 @@ import { createRandom, type Random } from '#proto/scan/fuzz/random.ts'
 import { anyRequest } from '#test/edge/requests.ts'
 
 /** Connections at a time. */
-const LINES = 64
-/** Requests that are written at once: where one of them is no request, those behind it are not read as what they are. */
-const TOGETHER = 4
+const LINES = 128
+/** Requests that are written at once, at times: where one of them is no request or waits for the query node, those behind it are not read. */
+const TOGETHER = 3
+const RARELY = 12
 /** How long a connection is given for the first byte of an answer. */
 const PATIENCE_MS = 25
 
@@ -19,7 +20,7 @@ export async function throwRequests(port: number, count: number, seed: number): 
     while (left > 0) {
       connections++
       await onOneConnection(port, () => {
-        const some = Math.min(left, 1 + random.below(TOGETHER))
+        const some = Math.min(left, random.below(RARELY) === 0 ? TOGETHER : 1)
         left -= some
         let text = ''
         for (let i = 0; i < some; i++) text += anyRequest(random)
