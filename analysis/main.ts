@@ -28,7 +28,7 @@ const REQUEST_TIMEOUT_MS = 3_600_000
 await runPart('analysis', async ({ env, log, metrics }) => {
   const settings = readSettings(env, analysisSettings)
   const nc = await connect({ url: settings.natsUrl, name: 'analysis', log })
-  const { cursors, control, leases } = await openBuckets(nc)
+  const { cursors, control, leases, rejects } = await openBuckets(nc)
   const partitions = await readPartitions(control)
   const jsm = await jetstreamManager(nc, { timeout: 5_000 })
   const shards = createShards({
@@ -46,7 +46,7 @@ await runPart('analysis', async ({ env, log, metrics }) => {
     for (const [table, n] of Object.entries(found)) rows.inc({ table }, n)
   }
   const forget = (organization: string): Promise<void> => forgetReading(control, organization)
-  const context = { nc, jsm, cursors, shards, partitions, log, erased, forget }
+  const context = { nc, jsm, cursors, control, rejects, shards, partitions, log, erased, forget }
   const view = await openControlView(control, log)
   const isShort = (): boolean => (view.guard()?.disk ?? 'ok') !== 'ok'
   const verifier = createVerifier({

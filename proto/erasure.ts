@@ -25,8 +25,10 @@ export interface ErasureRecord {
   readonly through: Readonly<Record<string, number>>
   /** What is being done, in words; '' when nothing is. */
   readonly step: string
-  /** Rows that were deleted, by table; dead letters under `dead_letters`. */
+  /** Rows that were deleted, by table; dead letters, and entries of lists of the dashboard, under names of their own. */
   readonly erased: Readonly<Record<string, number>>
+  /** Where was looked, by the same names; `payloads` are those of the streams. Absent until nothing was found. */
+  readonly looked_at?: readonly string[]
   /** A deletion that was begun: what of it is gone is not in `erased` yet. */
   readonly deleting?: { readonly table: string; readonly rows: number }
   /** When everything that was there was gone. */

@@ -117,6 +117,6 @@ function readLetter(message: StoredMsg): StoredLetter {
 }
 
 /** JetStream's "no message found" (10037) and "no such sequence" answers. */
-function isNotFound(error: unknown): boolean {
+export function isNotFound(error: unknown): boolean {
   return error instanceof Error && /no message found|not found|message not found|10037|10043/i.test(error.message)
 }

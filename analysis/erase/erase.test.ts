@@ -1,10 +1,12 @@
 // What an erasure takes and what it leaves, on real engines: ten thousand events of one user among those of others, staged corrections,
 // dead letters; a crash at every write of its record; what comes later; a whole organization.
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { jetstream, jetstreamManager } from '@nats-io/jetstream'
 import type { KV } from '@nats-io/kv'
 import t from 'tap'
 import { changeReading, forgetReading } from '#control/readings.ts'
-import type { Reading } from '#control/records.ts'
+import { chartsKey, type Reading, ticketsKey, viewsKey } from '#control/records.ts'
 import { FrameEncoding } from '#proto/envelope.ts'
 import { userHash } from '#proto/erasure.ts'
 import { blocksSubjectOf } from '#proto/streams.ts'
@@ -34,6 +36,8 @@ const context = {
   nc,
   jsm,
   cursors,
+  control: buckets.control,
+  rejects: buckets.rejects,
   shards: shardsOf([store]),
   partitions: 1,
   log: silentLog,
@@ -129,10 +133,75 @@ await store.command(
 )
 await store.command(
   `INSERT INTO replaced_reports SELECT organization, conversation_id, 0, 1, 0 FROM sessions
-   WHERE organization = {organization:UUID} AND user_id = {user:String} LIMIT 3`,
+   WHERE organization = {organization:UUID} AND user_id = {user:String} AND origin_sequence = 1 LIMIT 3`,
   { parameters: { organization: ORGANIZATION, user: ADA } },
 )
 const graceBefore = { events: 760, texts: 760, sessions: 16 }
+
+/** What people and receivers keep of what was sent: entries that name ada in every way, and others. */
+const LISTS: readonly (readonly [
+  list: string,
+  kv: KV,
+  key: string,
+  named: readonly object[],
+  others: readonly object[],
+])[] = [
+  [
+    'views',
+    buckets.control,
+    viewsKey(ORGANIZATION),
+    [
+      { id: '1', name: `All of ${ADA}`, page: 'raw-logs', filters: {}, time_range: '1w' },
+      { id: '2', name: 'hers', page: 'raw-logs', filters: { metadata_filters: [{ key: 'customer', value: ADA }] } },
+      {
+        id: '3',
+        name: 'hers',
+        page: 'user-stories',
+        filters: { search_field: 'conversation_id', search_value: 's1003' },
+      },
+    ],
+    [
+      { id: '4', name: 'grace', page: 'user-stories', filters: { search_value: 'grace' } },
+      { id: '5', name: 's1003x', page: 'user-stories', filters: { search_value: 's10031' } },
+    ],
+  ],
+  [
+    'charts',
+    buckets.control,
+    chartsKey(ORGANIZATION),
+    [{ id: '1', title: 'cost', filters: { metadata_filters: [{ key: 'user', value: ADA }] } }],
+    [{ id: '2', title: 'cost', filters: {} }],
+  ],
+  [
+    'waiting_exports',
+    buckets.control,
+    ticketsKey(ORGANIZATION),
+    [{ hash: 'a', by: { key: 'k' }, request: { kind: 'raw-logs', filters: { search_query: `"${ADA}"` } } }],
+    [],
+  ],
+  [
+    'rejected_requests',
+    buckets.rejects,
+    ORGANIZATION,
+    [{ at: '2026', endpoint: 'voice', status: 400, code: 'X', error: `a field is unknown: user_data.${ADA}` }],
+    [{ at: '2026', endpoint: 'voice', status: 400, code: 'X', error: 'a field is unknown' }],
+  ],
+]
+for (const [, kv, key, named, others] of LISTS) {
+  // More revisions than the bucket keeps, with and without her.
+  for (let i = 0; i < 8; i++) await kv.put(key, JSON.stringify(i % 3 === 2 ? others : [...named, ...others]))
+}
+
+/** Files of buckets that hold a word. */
+async function filesWith(word: string): Promise<string[]> {
+  const files = await readdir(nats.dir, { recursive: true, withFileTypes: true })
+  const found: string[] = []
+  for (const file of files) {
+    const path = join(file.parentPath, file.name)
+    if (file.isFile() && path.includes('KV_') && (await readFile(path)).includes(word)) found.push(path)
+  }
+  return found
+}
 
 t.test('dead letters that name a user are told from others', async t => {
   const f = (payload: string | Buffer, names: string[], expected: boolean) =>
@@ -241,9 +310,28 @@ t.test('it is certified once nothing holds its payloads, and forgets whom it was
   t.ok(old.length > 0, 'the engine keeps replaced parts')
   t.equal(await continueErasures(context, never), 1)
   t.match(await record(), { state: 'sweeping', step: / replaced parts / })
+  t.ok((await filesWith("o'hara")).length > 0, 'what was replaced is still in the files')
   t.equal(await continueErasures({ ...context, replacedParts: async () => 0 }, never), 0)
   const done = await record()
   t.match(done, { state: 'done', step: '', certified_at: /^20/, erased_at: /^20/ })
+  for (const [list, kv, key, , others] of LISTS) t.strictSame((await kv.get(key))?.json(), others, list)
+  const places = [
+    'events',
+    'texts',
+    'sessions',
+    'corrections',
+    'dead_letters',
+    'payloads',
+    ...LISTS.map(([list]) => list),
+  ]
+  t.strictSame(
+    places.filter(place => !done?.looked_at?.includes(place)),
+    [],
+    'it says where was looked',
+  )
+  const names = await filesWith("o'hara")
+  t.equal(names.length, 0, `no file of a bucket says her name: ${names.join()}`)
+  t.ok((await filesWith('grace')).length > 0, 'others are still named')
   t.match(done?.erased, { events: EVENTS + 40, texts: EVENTS + 40, corrections: 10 })
   t.notOk(JSON.stringify(done).includes("o'hara"))
   t.equal(await continueErasures(context, never), 0, 'and is left alone')

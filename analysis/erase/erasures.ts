@@ -6,13 +6,14 @@ import type { Store } from '#store/client.ts'
 import { type FoundErasure, listErasures } from '#streams/erasures.ts'
 import { spanOf } from '#streams/replay.ts'
 import { readSettled } from '#streams/settled.ts'
-import type { Target } from './conditions.ts'
+import { doomedTables, type Target } from './conditions.ts'
 import { eraseLetters } from './letters.ts'
 import { bury, erasePass, namesOf, type PassProgress, remaining } from './pass.ts'
+import { eraseRecords, type NamingBuckets, rewriteBuckets } from './records.ts'
 import type { SweepContext } from './sweep.ts'
 
 /** What erasing needs. */
-export interface EraserContext extends SweepContext {
+export interface EraserContext extends SweepContext, NamingBuckets {
   readonly clock?: () => number
   /** Called when nothing of an organization can come any more: what was kept to read it by goes too. */
   readonly forget?: (organization: string) => Promise<void>
@@ -23,17 +24,24 @@ export interface EraserContext extends SweepContext {
 /** Takes every open erasure as far as it goes now; returns how many stay open. @throws when an engine does not answer, on abort. */
 export async function continueErasures(context: EraserContext, signal: AbortSignal): Promise<number> {
   let open = 0
+  const ended: Desk[] = []
   for (const found of await listErasures(context.cursors)) {
     signal.throwIfAborted()
     if (found.record.state === 'done') continue
-    open += (await continueErasure(context, found, signal)) ? 0 : 1
+    const desk = createDesk(context, found)
+    if (await continueErasure(context, desk, signal)) ended.push(desk)
+    else open++
+  }
+  if (ended.length > 0) await rewriteBuckets(context)
+  for (const desk of ended) {
+    await desk.write({ state: 'done', step: '', certified_at: now(context) })
+    context.log.info({ erasure: desk.record.id, rows: desk.record.erased }, 'an erasure is certified')
   }
   return open
 }
 
-/** True when it is done. */
-async function continueErasure(context: EraserContext, found: FoundErasure, signal: AbortSignal): Promise<boolean> {
-  const desk = createDesk(context, found)
+/** True when nothing is left but bytes in the files of buckets. */
+async function continueErasure(context: EraserContext, desk: Desk, signal: AbortSignal): Promise<boolean> {
   if (desk.record.state === 'requested') {
     await desk.write({ state: 'erasing', through: await lastPositions(context) })
     context.log.info({ erasure: desk.record.id, kind: desk.record.kind }, 'an erasure begins')
@@ -53,14 +61,28 @@ async function continueErasure(context: EraserContext, found: FoundErasure, sign
   }
   // Nothing that was sent before can come any more: once again, and it is certain.
   await eraseNow(context, desk, signal)
-  const left = await remaining(context.shards.of(desk.record.organization), targetOf(desk.record))
+  const store = context.shards.of(desk.record.organization)
+  const target = targetOf(desk.record)
+  const left = await remaining(store, target)
   if (Object.keys(left).length > 0) return false
   if (desk.record.kind === 'organization') await context.forget?.(desk.record.organization)
+  const tables = (await doomedTables(store, target)).map(({ table }) => table)
+  // Who it was about is forgotten before files are written anew, so that they don't hold it.
   const { user: _forgotten, ...rest } = desk.record
-  await desk.replace({ ...rest, state: 'done', step: '', certified_at: now(context) })
-  context.log.info({ erasure: desk.record.id, rows: desk.record.erased }, 'an erasure is certified')
+  await desk.replace({ ...rest, step: 'writing the files of buckets anew', looked_at: [...tables, ...BEYOND_TABLES] })
   return true
 }
+
+/** Where else an erasure looks. */
+const BEYOND_TABLES = [
+  'dead_letters',
+  'payloads',
+  'views',
+  'charts',
+  'waiting_exports',
+  'rejected_requests',
+  'erasures',
+]
 
 const now = (context: EraserContext): string => new Date((context.clock ?? Date.now)()).toISOString()
 
@@ -79,8 +101,11 @@ async function eraseNow(context: EraserContext, desk: Desk, signal: AbortSignal)
   const before = desk.record.erased
   // Letters first: what they may name is still known.
   await desk.write({ step: 'looking into dead letters' })
-  const letters = await eraseLetters(nc, target, await namesOf(store, target), signal)
-  const start = sum(before, letters > 0 ? { dead_letters: letters } : {})
+  const names = await namesOf(store, target)
+  const letters = await eraseLetters(nc, target, names, signal)
+  const records = await eraseRecords(context, target.organization, names)
+  const beside = { ...(letters > 0 ? { dead_letters: letters } : {}), ...records }
+  const start = sum(before, beside)
   const { deleting: begun } = desk.record
   const tell = ({ erased, deleting }: PassProgress): Promise<void> => {
     const { deleting: _counted, ...rest } = desk.record
@@ -88,7 +113,7 @@ async function eraseNow(context: EraserContext, desk: Desk, signal: AbortSignal)
     return desk.replace({ ...rest, step, erased: sum(start, erased), ...(deleting ? { deleting } : {}) })
   }
   const erased = await erasePass({ store, signal, tell, begun }, target)
-  context.erased(sum(erased, letters > 0 ? { dead_letters: letters } : {}))
+  context.erased(sum(erased, beside))
 }
 
 function sum(a: Readonly<Record<string, number>>, b: Readonly<Record<string, number>>): Record<string, number> {

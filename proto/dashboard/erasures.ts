@@ -19,8 +19,10 @@ export const Erasure = Type.Object({
   requested_by: Type.String(),
   /** What is being done or waited for; null when nothing is. */
   step: Nullable(Type.String()),
-  /** Rows deleted so far, by table. */
+  /** Rows deleted so far, by table; dead letters and entries of lists too. */
   erased: Type.Record(Type.String(), Type.Integer()),
+  /** Where was looked last, by the same names, until nothing was found; null before that. */
+  looked_at: Nullable(Type.Array(Type.String())),
   /** Everything that was there is gone. */
   erased_at: Nullable(DateTime),
   /** Nothing that was sent before can come back. */

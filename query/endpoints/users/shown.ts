@@ -14,6 +14,7 @@ export function shownErasure(record: ErasureRecord): Erasure {
     requested_by,
     step: step === '' ? null : step,
     erased: { ...erased },
+    looked_at: record.looked_at === undefined ? null : [...record.looked_at],
     erased_at: record.erased_at ?? null,
     certified_at: record.certified_at ?? null,
   }
