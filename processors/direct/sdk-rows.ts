@@ -62,6 +62,8 @@ export function writeEvent(events: SdkEvents, event: number, origin: RowOrigin, 
     texts.ts.addInstant(events.times[event] as number, at[first + At.ns] as number)
     addText(texts.input, extra.input, bytes, at, first + At.input, (bits & Bit.escapedInput) !== 0)
     addText(texts.output, extra.output, bytes, at, first + At.output, (bits & Bit.escapedOutput) !== 0)
+    // Nothing is said in an event beyond its two texts.
+    texts.content.endRow()
     texts.retention.add(retention)
     addOrigin(texts, origin)
     addPreview(c.input_preview, c.input_bytes, texts.input)
