@@ -15,6 +15,8 @@ import {
 
 /** Longest preview of an input or output in lists, in bytes. */
 export const IO_PREVIEW_MAX_BYTES = 65_536
+/** Bytes of all inputs and outputs of one list at most: where there are more, all are cut shorter. */
+export const LIST_IO_MAX_BYTES = 4_194_304
 
 export const RawLogsRequest = Type.Object({
   ...filterFields,

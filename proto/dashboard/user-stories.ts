@@ -52,8 +52,9 @@ export type UserStoriesRequest = Static<typeof UserStoriesRequest>
 
 /** Newest events that a conversation row carries. */
 export const CONVERSATION_EVENTS = 20
-/** Longest input or output inside a conversation row, in bytes: a page may carry 100 x 20 events. */
+/** Longest input or output inside a conversation row, and all of a page together, in bytes: it may have 100 x 20 events. */
 export const CONVERSATION_IO_MAX_BYTES = 4096
+export const STORIES_IO_MAX_BYTES = 262_144
 
 export const ConversationRow = Type.Object({
   conversation_id: Uuid,

@@ -2,6 +2,7 @@
 import { NIL_UUID } from '#proto/ids.ts'
 import { Present } from '#proto/rows.ts'
 import type { Reader } from '../reader.ts'
+import { cutText, shareOf } from './cut.ts'
 import type { EventRecord } from './events.ts'
 import { OURS, sqlTime, TEXT_ORDER, utf8Prefix } from './sql.ts'
 
@@ -55,18 +56,31 @@ const columnsSql = (columns: string): string => `
 
 const CONTENT_SQL = columnsSql('content')
 
-/** Texts of events by event id, each cut to `maxBytes`; Infinity = whole. `lenders`, by event id, stand in for their events. */
+/** How many bytes of texts are shown: of each, and of all together. */
+export interface TextLimits {
+  readonly each: number
+  readonly total: number
+}
+
+/** All of everything. */
+export const WHOLE: TextLimits = { each: Number.POSITIVE_INFINITY, total: Number.POSITIVE_INFINITY }
+
+/** Texts of events by event id, all cut to one length within the limits. `lenders`, by event id, stand in for their events. */
 export async function readTexts(
   reader: Reader,
   events: readonly TextSource[],
-  maxBytes: number,
+  limits: TextLimits,
   lenders: ReadonlyMap<string, Lenders> = new Map(),
 ): Promise<Map<string, Texts>> {
   const sourceOf = (event: TextSource, side: Side): TextSource => lenders.get(event.event_id)?.[side] ?? event
   const sources = new Set(events.flatMap(event => [sourceOf(event, 'input'), sourceOf(event, 'output')]))
+  const sizes = events.flatMap(event => [sourceOf(event, 'input').input_bytes, sourceOf(event, 'output').output_bytes])
+  const maxBytes = shareOf(sizes, limits)
+  const isKnown = (source: TextSource, side: Side): boolean =>
+    isWhole(source, side) || Buffer.byteLength(source[`${side}_preview`]) >= maxBytes
   const stored = await readStored(
     reader,
-    [...sources].filter(source => !isWhole(source, 'input') || !isWhole(source, 'output')),
+    [...sources].filter(source => !isKnown(source, 'input') || !isKnown(source, 'output')),
     maxBytes,
   )
   return new Map(
@@ -125,8 +139,9 @@ function textOf(
   maxBytes: number,
 ): [string | null, boolean] {
   if ((event.present & Present[side]) === 0) return [null, false]
-  if (isWhole(event, side)) return [event[`${side}_preview`], false]
+  const preview = cutText(event[`${side}_preview`], maxBytes)
+  if (isWhole(event, side)) return [preview, event[`${side}_bytes`] > maxBytes]
   // Texts may be kept for a shorter time than events: the preview is what is left then.
-  if (stored === undefined) return [event[`${side}_preview`], true]
+  if (stored === undefined) return [preview, true]
   return [stored[side], event[`${side}_bytes`] > maxBytes]
 }

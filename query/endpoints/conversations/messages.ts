@@ -5,7 +5,7 @@ import {
   ConversationMessagesResponse,
   MESSAGES_MAX,
 } from '#proto/dashboard/conversations.ts'
-import { IO_PREVIEW_MAX_BYTES } from '#proto/dashboard/raw-logs.ts'
+import { IO_PREVIEW_MAX_BYTES, LIST_IO_MAX_BYTES } from '#proto/dashboard/raw-logs.ts'
 import type { MessageRow } from '#proto/dashboard/shared.ts'
 import { eventHead, isoTime, NO_TEXTS, originalIdOf, previewOf } from '../../answers.ts'
 import { endpoint } from '../../endpoint.ts'
@@ -23,6 +23,8 @@ import { parentsFirst } from '../../span-tree.ts'
 import { largest } from '../../text-order.ts'
 import type { FoundConversation } from './find.ts'
 import { findEvents } from './find.ts'
+
+const TEXT_LIMITS = { each: IO_PREVIEW_MAX_BYTES, total: LIST_IO_MAX_BYTES }
 
 export const conversationMessages = endpoint({
   method: 'POST',
@@ -95,7 +97,7 @@ async function readMessages(
   const records = parentsFirst(oldest.records.slice(0, MESSAGES_MAX))
   const [[texts, lenders], children, userOf] = await Promise.all([
     lendersOf(reader, records, oldest).then(
-      async lenders => [await readTexts(reader, records, IO_PREVIEW_MAX_BYTES, lenders), lenders] as const,
+      async lenders => [await readTexts(reader, records, TEXT_LIMITS, lenders), lenders] as const,
     ),
     oldest.whole
       ? childrenOf(oldest.records)

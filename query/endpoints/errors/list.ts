@@ -5,6 +5,7 @@ import { QueryFilters } from '#proto/dashboard/shared.ts'
 import type { Call } from '../../endpoint.ts'
 import { endpoint } from '../../endpoint.ts'
 import { pageOf, type Slice, sliceOf } from '../../page.ts'
+import { cutText } from '../../reads/cut.ts'
 import { type EventRecord, positionOf } from '../../reads/events.ts'
 import type { Texts } from '../../reads/texts.ts'
 import { fillRows, readSlice } from '../raw-logs/list.ts'
@@ -49,7 +50,8 @@ export function failureOf(
     error_type: record.error_type,
     // Its own output, not one that a call below it lends: that says nothing of the failure.
     error_message:
-      record.error_message || cut((record.output_bytes > 0 ? texts.output : null) ?? record.output_preview),
+      record.error_message ||
+      cutText((record.output_bytes > 0 ? texts.output : null) ?? record.output_preview, ERROR_MESSAGE_ROW_BYTES),
     severity: severityOf(record),
   }
 }
@@ -57,13 +59,4 @@ export function failureOf(
 function severityOf({ kind }: EventRecord): ErrorRow['severity'] {
   if (kind === 'agent') return 'critical'
   return kind === 'tool' || kind === 'llm' ? 'error' : 'warning'
-}
-
-/** At most 2 KiB, on a character. */
-function cut(text: string): string {
-  const bytes = Buffer.from(text)
-  if (bytes.length <= ERROR_MESSAGE_ROW_BYTES) return text
-  let end = ERROR_MESSAGE_ROW_BYTES
-  while (((bytes[end] ?? 0) & 0xc0) === 0x80) end--
-  return bytes.toString('utf8', 0, end)
 }

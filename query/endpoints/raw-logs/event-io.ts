@@ -5,7 +5,7 @@ import { placeOf } from '../../answers.ts'
 import { endpoint } from '../../endpoint.ts'
 import { findEvent } from '../../reads/events.ts'
 import { readLenders } from '../../reads/lenders.ts'
-import { readContent, readTexts } from '../../reads/texts.ts'
+import { readContent, readTexts, WHOLE } from '../../reads/texts.ts'
 
 export const eventIo = endpoint({
   method: 'POST',
@@ -19,10 +19,7 @@ export const eventIo = endpoint({
     const event = await findEvent(reader, request.event_id)
     if (event === undefined) throw new ParleyError('QRY_NOT_FOUND', 'no such event', { field: 'event_id' })
     const lenders = await readLenders(reader, [event])
-    const [texts, content] = await Promise.all([
-      readTexts(reader, [event], Number.POSITIVE_INFINITY, lenders),
-      readContent(reader, event),
-    ])
+    const [texts, content] = await Promise.all([readTexts(reader, [event], WHOLE, lenders), readContent(reader, event)])
     const { input, output } = texts.get(event.event_id) ?? {}
     const { input: from = event, output: to = event } = lenders.get(event.event_id) ?? {}
     return {

@@ -1,5 +1,5 @@
 // POST /dashboard/api/raw-logs: captured events, newest first.
-import { IO_PREVIEW_MAX_BYTES, RawLogsRequest, RawLogsResponse } from '#proto/dashboard/raw-logs.ts'
+import { IO_PREVIEW_MAX_BYTES, LIST_IO_MAX_BYTES, RawLogsRequest, RawLogsResponse } from '#proto/dashboard/raw-logs.ts'
 import type { BaseFilters, EventRow } from '#proto/dashboard/shared.ts'
 import { eventHead, NO_TEXTS, previewOf } from '../../answers.ts'
 import { withConversation } from '../../asked-conversation.ts'
@@ -20,11 +20,13 @@ import { readFoundKeys, searchFor } from '../../reads/search.ts'
 import { readUsersOf, type UserOf } from '../../reads/sessions.ts'
 import { OURS, sqlTime } from '../../reads/sql.ts'
 import type { Lenders, Texts } from '../../reads/texts.ts'
-import { readTexts } from '../../reads/texts.ts'
+import { readTexts, WHOLE } from '../../reads/texts.ts'
 import type { Window } from '../../window.ts'
 import { windowFrom, windowOf } from '../../window.ts'
 import type { LogFilters } from './filters.ts'
 import { logConditions } from './filters.ts'
+
+const TEXT_LIMITS = { each: IO_PREVIEW_MAX_BYTES, total: LIST_IO_MAX_BYTES }
 
 export const rawLogs = endpoint({
   method: 'POST',
@@ -68,7 +70,7 @@ export async function fillRows(
     readUsersOf(reader, records),
     Promise.resolve(known.lenders ?? readLenders(reader, records)).then(
       async lenders =>
-        [lenders, excludeIo ? undefined : await readTexts(reader, records, IO_PREVIEW_MAX_BYTES, lenders)] as const,
+        [lenders, excludeIo ? undefined : await readTexts(reader, records, TEXT_LIMITS, lenders)] as const,
     ),
   ])
   return rowsOf(records, userOf, lenders, found)
@@ -92,7 +94,9 @@ export async function* fillRowsInParts(
       bytes += bytesOf(records[to] as EventRecord)
     }
     const part = records.slice(from, to)
-    const texts = excludeIo ? undefined : await readTexts(reader, part, IO_PREVIEW_MAX_BYTES, lenders)
+    const texts = excludeIo
+      ? undefined
+      : await readTexts(reader, part, { ...WHOLE, each: IO_PREVIEW_MAX_BYTES }, lenders)
     yield rowsOf(part, userOf, lenders, texts)
     from = to
   }

@@ -228,6 +228,7 @@ t.test('event-io gives the whole texts of one event', async t => {
     output: null,
     input_bytes: Buffer.byteLength(LONG_INPUT),
     output_bytes: 0,
+    content: {},
   })
   t.match((await post('event-io', { event_id: id(3) })).body, { input: null, output: '' })
   const unknown = await post('event-io', { event_id: id(777) })

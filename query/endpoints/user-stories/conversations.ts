@@ -1,7 +1,7 @@
 // The conversations of a page -> their rows: figures from events, traits from captures, the newest events with their texts.
 import type { ConversationEvent, CostMetadata } from '#proto/dashboard/shared.ts'
 import type { ConversationRow } from '#proto/dashboard/user-stories.ts'
-import { CONVERSATION_EVENTS, CONVERSATION_IO_MAX_BYTES } from '#proto/dashboard/user-stories.ts'
+import { CONVERSATION_EVENTS, CONVERSATION_IO_MAX_BYTES, STORIES_IO_MAX_BYTES } from '#proto/dashboard/user-stories.ts'
 import { eventHead, isoTime, NO_TEXTS, originalIdOf } from '../../answers.ts'
 import { type KeptBounds, readKeptBounds } from '../../days/bounds.ts'
 import type { Call } from '../../endpoint.ts'
@@ -22,6 +22,7 @@ import { type ConversationParts, readWhole, WHOLE_MAX_EVENTS } from '../../reads
 
 /** Where the metadata of a call's capture has its length (processors/parsers/voice-metadata.ts). */
 const CALL_LENGTH_KEY = 'parley.duration_ms'
+const TEXT_LIMITS = { each: CONVERSATION_IO_MAX_BYTES, total: STORIES_IO_MAX_BYTES }
 const NO_SESSIONS: ReadonlyMap<string, SessionState> = new Map()
 
 /** Conversations that are shown; `known`: what kept days know of them, where they have told; `begun`: what is read by a guess. */
@@ -160,7 +161,7 @@ async function readAllTexts(
   all: readonly EventRecord[] | undefined,
 ): Promise<Map<string, Texts>> {
   const lenders = all === undefined ? await readLenders(reader, records) : lendersAmong(all, records)
-  return readTexts(reader, records, CONVERSATION_IO_MAX_BYTES, lenders)
+  return readTexts(reader, records, TEXT_LIMITS, lenders)
 }
 
 /** Who the conversations of a page are of, in its order. */
