@@ -22,11 +22,11 @@ const VALUE_MAX = 4096
 const Value = Type.String({ maxLength: VALUE_MAX })
 
 /** A value or several, any of which may match. */
-const OneOrMany = Type.Union([Value, Type.Array(Value, { maxItems: 1000 })], {
+export const OneOrMany = Type.Union([Value, Type.Array(Value, { maxItems: 1000 })], {
   expected: `a string or an array of up to 1000 strings, none longer than ${VALUE_MAX} characters`,
 })
 
-const MetadataFilter = Type.Object({ key: Type.String({ minLength: 1, maxLength: VALUE_MAX }), value: Value })
+export const MetadataFilter = Type.Object({ key: Type.String({ minLength: 1, maxLength: VALUE_MAX }), value: Value })
 export type MetadataFilter = Static<typeof MetadataFilter>
 
 /** Page numbers stay where an offset still fits the store's integers. */

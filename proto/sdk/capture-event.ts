@@ -75,6 +75,9 @@ const serverPrimitiveEvent = (ids: IdPolicy) =>
     { expected: 'a JSON object' },
   )
 
+/** A body as the contract says it: one shape or the other. */
+export const CaptureEventBody = Type.Union([conversationEvent('strict'), serverPrimitiveEvent('strict')])
+
 /** Checked bodies. */
 export type ConversationEvent = Static<ReturnType<typeof conversationEvent>>
 export type ServerPrimitiveEvent = Static<ReturnType<typeof serverPrimitiveEvent>>

@@ -20,6 +20,9 @@ const sessionSchema = (ids: IdPolicy) =>
     { expected: 'a JSON object' },
   )
 
+/** A body as the contract says it. */
+export const CaptureSessionBody = sessionSchema('strict')
+
 /** A checked body. */
 export type CaptureSession = Static<ReturnType<typeof sessionSchema>>
 
