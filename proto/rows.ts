@@ -5,7 +5,8 @@
 export type EventKind = 'agent' | 'llm' | 'tool' | 'resource' | 'prompt' | 'other'
 
 /** Where a row came from. `mcp` is the server-primitive shape of the SDK surface. */
-export type Source = 'sdk' | 'mcp' | 'voice' | 'otlp'
+export const sources = ['sdk', 'mcp', 'voice', 'otlp'] as const
+export type Source = (typeof sources)[number]
 
 /** Bits of `present`: which optional values were sent. A zero in the column of an absent value means nothing. */
 export const Present = {

@@ -1,6 +1,7 @@
 // Stored rows -> the shapes of answers: names, units, nulls.
 import type { EventRow, Preview } from '#proto/dashboard/shared.ts'
 import { NIL_UUID } from '#proto/ids.ts'
+import { isOurKey } from '#proto/metadata-keys.ts'
 import { Present } from '#proto/rows.ts'
 import type { EventRecord } from './reads/events.ts'
 import type { Lenders, TextSource, Texts } from './reads/texts.ts'
@@ -8,11 +9,37 @@ import type { Lenders, TextSource, Texts } from './reads/texts.ts'
 const NS_PER_MS = 1_000_000
 const NANOS_PER_DOLLAR = 1e9
 
+/** Longest value of metadata in lists, in UTF-16 units; raw-logs of one `event_id` has it whole. */
+const VALUE_UNITS = 4096
+
+type Entries = Readonly<Record<string, string>>
+
+/** Metadata with values as long as lists show them. */
+export const cutValues = (stored: Entries): Entries => Object.assign({}, ...Object.values(apart(stored))) as Entries
+
+/** What senders attached, and what parley remarked, each value cut to `units`. */
+export function apart(stored: Entries, units = VALUE_UNITS): { metadata: Entries; attributes: Entries } {
+  const ours: [string, string][] = []
+  const theirs: [string, string][] = []
+  for (const [key, value] of Object.entries(stored)) {
+    const list = isOurKey(key) ? ours : theirs
+    list.push([key, value.length > units ? beginningOf(value, units) : value])
+  }
+  return { metadata: Object.fromEntries(theirs), attributes: Object.fromEntries(ours) }
+}
+
+/** Whole characters. */
+const beginningOf = (text: string, units: number): string =>
+  text.slice(0, (text.codePointAt(units - 1) ?? 0) > 0xffff ? units - 1 : units)
+
 /** An event without its texts. */
 export type EventHead = Omit<EventRow, keyof Texts | 'preview'>
 
 /** Texts that were not asked for. */
 export const NO_TEXTS: Texts = { input: null, output: null, input_truncated: false, output_truncated: false }
+
+/** Beginnings that were not asked for. */
+export const NO_PREVIEW: Preview = { first_input: null, last_output: null }
 
 /** Beginnings of an event's texts, or of those that its lenders have. */
 export function previewOf(event: TextSource, { input = event, output = event }: Lenders = {}): Preview {
@@ -51,7 +78,7 @@ export function placeOf({ event_id, ...sent }: Sent & Pick<EventRow, 'event_id'>
 }
 
 /** An event for a list; `captured`: whom captures name as its user, where it names none itself. */
-export function eventHead(event: EventRecord, captured: string): EventHead {
+export function eventHead(event: EventRecord, captured: string, valueUnits = VALUE_UNITS): EventHead {
   return {
     ...placeOf(event),
     timestamp: isoTime(event.ts),
@@ -61,7 +88,7 @@ export function eventHead(event: EventRecord, captured: string): EventHead {
     success: event.failed === 0,
     latency: latencyMs(event.duration_ns),
     user_id: event.user_id || captured || null,
-    metadata: event.metadata,
+    ...apart(event.metadata, valueUnits),
     parent_id: event.parent_id === NIL_UUID ? null : event.parent_id,
     ...usageOf(event),
   }

@@ -65,6 +65,8 @@ const FILTERS: readonly Row[] = [
   [{ connection_type: 'web' }, 3, 1, 1, 1, 1],
   [{ connection_type: ['web', 'mcp'] }, 6, 1, 2, 4, 1],
   [{ connection_type: 'kiosk' }, 0, 0, 0, 0, 0],
+  [{ connection_type: 'otlp' }, 8, 1, 3, 2, 1],
+  [{ connection_type: 'sdk' }, 0, 0, 0, 0, 0],
   [is(['topic', 'delivery']), 1, 0, 1, 0, 0],
   [is(['region', 'eu']), 3, 0, 1, 3, 0],
   [is(['country', 'uk']), 3, 1, 1, 1, 1],

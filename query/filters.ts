@@ -1,6 +1,7 @@
 // The filters of a request -> SQL conditions with bound values. A filter is either answered by a row of `events` or by what is known
 // about its conversation; names of parameters are fixed, so that conditions of one query never collide.
 import type { BaseFilters, MetadataFilter } from '#proto/dashboard/shared.ts'
+import { sources } from '#proto/rows.ts'
 import type { Parameters } from './reader.ts'
 import { saysOneOfSql } from './reads/metadata-values.ts'
 import { latest, latestEntryIn, OURS, standing } from './reads/sql.ts'
@@ -34,7 +35,7 @@ export function listOf(value: string | readonly string[] | undefined): readonly 
 export function eventConditions(request: BaseFilters, captured?: Captured): Conditions {
   return allOf(
     agentCondition(listOf(request.agent_name)),
-    connectionCondition(listOf(request.connection_type)),
+    connectionCondition(listOf(request.connection_type), has => has),
     metadataConditions(byKey(request.metadata_filters), has => has, captured),
   )
 }
@@ -51,17 +52,20 @@ export function agentCondition(agents: readonly string[]): Conditions {
   return { sql: [`kind = 'agent' AND name IN {agents:Array(String)}`], parameters: { agents } }
 }
 
-/** Conversations whose connection type, as captured last, is one of these. */
-export function connectionCondition(types: readonly string[]): Conditions {
+/**
+ * Conversations whose connection type, as captured last, is one of these; where none was captured, the surface by which a row came is one
+ * of these. `own(has)` says how a row is asked.
+ */
+export function connectionCondition(types: readonly string[], own: (has: string) => string): Conditions {
   if (types.length === 0) return NOTHING
-  return {
-    sql: [
-      `conversation_id IN (
+  const captured = `conversation_id IN (
         SELECT conversation_id FROM sessions WHERE ${OURS}
-        GROUP BY conversation_id HAVING ${latest('connection_type')} IN {connection_types:Array(String)})`,
-    ],
-    parameters: { connection_types: types },
-  }
+        GROUP BY conversation_id HAVING ${latest('connection_type')} IN {connection_types:Array(String)})`
+  const came = `${own('events.source IN {sources:Array(String)}')} AND conversation_id NOT IN (
+        SELECT conversation_id FROM sessions WHERE ${OURS} AND connection_type != '')`
+  const surfaces = types.filter(type => sources.some(source => source === type))
+  if (surfaces.length === 0) return { sql: [captured], parameters: { connection_types: types } }
+  return { sql: [`${captured} OR ${came}`], parameters: { connection_types: types, sources: surfaces } }
 }
 
 /** One key of metadata_filters with the values that it may have. */

@@ -1,9 +1,10 @@
 // The metadata of spans of one likeness, as steps: under which keys, in which order, and which of the texts stand in the span itself.
 // It says what parsers/otlp/span-metadata.ts would say; what that would have to cut or merge is left to it.
 import { isObject, readExactJsonText } from '#proto/json.ts'
+import { OWN_PREFIX } from '#proto/metadata-keys.ts'
 import type { Resource } from '#proto/otlp/span.ts'
 import { encodedTexts, WordRun } from '../columns/text.ts'
-import { METADATA_BOUNDS, OWN_PREFIX, readyEntry } from '../parsers/metadata.ts'
+import { METADATA_BOUNDS, readyEntry } from '../parsers/metadata.ts'
 import { Bulk, isContent } from '../parsers/otlp/keys.ts'
 import { entriesOfResource, entriesOfScope, omittedText, spanKindNames } from '../parsers/otlp/span-metadata.ts'
 import type { Plan } from './plan.ts'

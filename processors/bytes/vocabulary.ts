@@ -1,7 +1,8 @@
 // What the compiled rules make of an attribute key -> how its value takes part in deciding what a span is. Nothing here is written by
 // hand for one dialect: what only ever flows into one field, whatever it holds, is told from what decides.
 
-import { METADATA_BOUNDS, OWN_PREFIX } from '../parsers/metadata.ts'
+import { OWN_PREFIX } from '#proto/metadata-keys.ts'
+import { METADATA_BOUNDS } from '../parsers/metadata.ts'
 import { billingKeys, isAmountKey } from '../parsers/otlp/billing.ts'
 import type { Source } from '../parsers/otlp/dialect.ts'
 import { dialects } from '../parsers/otlp/dialects.ts'

@@ -1,4 +1,6 @@
 // A finished span -> its rows, straight into the columns. What is written is what eventRows (parsers/rows.ts) would have made.
+
+import { OWN_PREFIX } from '#proto/metadata-keys.ts'
 import { ERROR_MESSAGE_MAX_BYTES, latencyBucket, type Origin, PREVIEW_CHARS, Present } from '#proto/rows.ts'
 import { monthOf, sqlMillis } from '#proto/time.ts'
 import { type TableSets, versionOf } from '../columns/tables.ts'
@@ -7,7 +9,7 @@ import { cutAtUnits, HEX_DIGITS } from '../columns/utf8.ts'
 import type { BlockEncoder } from '../encoder.ts'
 import type { Home } from '../loose.ts'
 import type { FrameContext } from '../outcome.ts'
-import { METADATA_BOUNDS, OWN_PREFIX, readyEntry } from '../parsers/metadata.ts'
+import { METADATA_BOUNDS, readyEntry } from '../parsers/metadata.ts'
 import { type Said, unsaidBits } from '../parsers/otlp/content.ts'
 import { EVENTS, recordRemarks, saysContent } from '../parsers/otlp/span-metadata.ts'
 import { textOfLiteral } from '../parsers/otlp/unwrap.ts'

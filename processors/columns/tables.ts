@@ -1,6 +1,15 @@
 // Rows of each table -> its columns. Names, types and their order are those of store/migrations/; a test compares the two.
 import { NIL_UUID } from '#proto/ids.ts'
-import type { BlockTable, EventKind, EventRow, LinkRow, Origin, SessionRow, Source, TextRow } from '#proto/rows.ts'
+import {
+  type BlockTable,
+  type EventKind,
+  type EventRow,
+  type LinkRow,
+  type Origin,
+  type SessionRow,
+  sources,
+  type TextRow,
+} from '#proto/rows.ts'
 import { DecimalTextColumn, EnumColumn, IntegerColumn, LongColumn, TimeColumn, UuidColumn } from './fixed.ts'
 import type { Columns } from './native.ts'
 import { MapColumn, WordsColumn } from './nested.ts'
@@ -34,7 +43,6 @@ const uint16 = (): IntegerColumn => new IntegerColumn('UInt16', 2)
 const uint32 = (): IntegerColumn => new IntegerColumn('UInt32', 4)
 const uint64 = (): LongColumn => new LongColumn('UInt64')
 
-const SOURCES: readonly Source[] = ['sdk', 'mcp', 'voice', 'otlp']
 const KINDS: readonly EventKind[] = ['agent', 'llm', 'tool', 'resource', 'prompt', 'other']
 
 /** Empty columns of a table. */
@@ -68,7 +76,7 @@ function sessionSet() {
     organization: new UuidColumn(),
     conversation_id: new UuidColumn(),
     session_id: new TextColumn(),
-    source: new EnumColumn(SOURCES),
+    source: new EnumColumn(sources),
     user_id: new TextColumn(),
     user_email: new TextColumn(),
     user_data: new MapColumn(),
@@ -187,7 +195,7 @@ function identityColumns() {
     ts: new TimeColumn(9),
     duration_ns: new LongColumn('Int64'),
     latency_bucket: new IntegerColumn('Int16', 2),
-    source: new EnumColumn(SOURCES),
+    source: new EnumColumn(sources),
     kind: new EnumColumn(KINDS),
     name: new DictionaryColumn(),
     failed: uint8(),

@@ -1,7 +1,9 @@
 // Keys of metadata, by their bytes -> what is known of each. Senders use few: each is judged once a thread, as text, and then found again
 // without a string.
+
+import { OWN_PREFIX } from '#proto/metadata-keys.ts'
 import { SeenBytes } from '../columns/seen-bytes.ts'
-import { METADATA_BOUNDS, OWN_PREFIX } from '../parsers/metadata.ts'
+import { METADATA_BOUNDS } from '../parsers/metadata.ts'
 import { isSecretName, secretsVersion } from '../parsers/secrets.ts'
 
 /** What a key means. `odd`: an object would order it differently, or a row would change it. */

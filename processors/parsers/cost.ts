@@ -1,9 +1,9 @@
 // What an event cost: as its sender said (a 0 only where no price is known: instrumentations write it for models they know none of), else by the price list from its tokens, else nothing, and in the last case why. One
 // place for spans and SDK events; the row tells which of the three it was.
 import type { NoQuote, Pricing, Quote } from '#pricing/quote.ts'
+import { OWN_PREFIX } from '#proto/metadata-keys.ts'
 import { type EventRow, Present } from '#proto/rows.ts'
 import { amountOf, tokensOf } from './amounts.ts'
-import { OWN_PREFIX } from './metadata.ts'
 import type { Usage } from './rows.ts'
 
 /** What a price needs besides tokens, none of which has a column. Parts are included in the counts they belong to. */

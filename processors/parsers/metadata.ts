@@ -1,11 +1,9 @@
 // Metadata of a row: what a sender attached, as text by key, without secrets, bounded. What a bound takes away is said in
 // the metadata itself, so that nothing is missing without a trace.
 import { jsonText } from '#proto/json.ts'
+import { OWN_PREFIX } from '#proto/metadata-keys.ts'
 import { isSecretName, MASK, maskText, maskValue } from './secrets.ts'
 import { cutUnits, wellFormed } from './text.ts'
-
-/** Keys of parley's own remarks begin with this. */
-export const OWN_PREFIX = 'parley.'
 
 /** Bounds of one row's metadata. Units are UTF-16 units. */
 export const METADATA_BOUNDS = { keys: 512, keyUnits: 256, valueUnits: 16_384, totalUnits: 262_144 } as const

@@ -1,9 +1,9 @@
 // What a stored event costs by the prices of now. Everything that a price needs stands in its row: model, provider and tokens in columns,
 // tier of service, audio and an hour's cache in the metadata under their own names. Where a row leaves a doubt, it stays as it is.
 import type { Pricing } from '#pricing/quote.ts'
+import { OWN_PREFIX } from '#proto/metadata-keys.ts'
 import { Present, type Source } from '#proto/rows.ts'
 import { type Billing, type Costing, costBits, costingOf, costNote } from './cost.ts'
-import { OWN_PREFIX } from './metadata.ts'
 import { billingOf } from './otlp/billing.ts'
 import type { Usage } from './rows.ts'
 import { usageOfMetadata } from './sdk-usage.ts'

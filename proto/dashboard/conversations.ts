@@ -27,6 +27,8 @@ export const ConversationMessagesResponse = Type.Object({
   user_id: Nullable(Type.String()),
   user_data: StringMap,
   metadata: StringMap,
+  /** What parley remarked of it, apart from what senders attached. */
+  attributes: StringMap,
   started_at: DateTime,
   last_active: DateTime,
   messages: Type.Array(MessageRow),

@@ -1,7 +1,7 @@
 // Shapes of /dashboard/api/errors: failed events and what they have in common.
 import type { Static } from 'typebox'
 import Type from 'typebox'
-import { Count, DateTime, EventRow, filterFields, pageFields } from '#proto/dashboard/shared.ts'
+import { Count, DateTime, EventRow, filterFields, pageFields, QueryFilters } from '#proto/dashboard/shared.ts'
 import { ErrorGroup } from '#proto/dashboard/tools.ts'
 
 /** Longest error message of a row, in bytes. */
@@ -9,6 +9,10 @@ export const ERROR_MESSAGE_ROW_BYTES = 2048
 
 /** critical: a turn of an agent failed; error: a tool or a model call; warning: anything else. */
 export const severities = ['critical', 'error', 'warning'] as const
+
+/** The base filters; `exclude_io` leaves out texts, their beginnings, and messages that are outputs. */
+export const ErrorsRequest = Type.Object({ ...QueryFilters.properties, exclude_io: Type.Boolean({ default: false }) })
+export type ErrorsRequest = Static<typeof ErrorsRequest>
 
 export const ErrorRow = Type.Object({
   ...EventRow.properties,

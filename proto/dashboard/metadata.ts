@@ -1,12 +1,21 @@
 // Shapes of metadata-distribution and of the configuration of metadata keys.
 import type { Static } from 'typebox'
 import Type from 'typebox'
-import { Count, DateTime, Nullable } from '#proto/dashboard/shared.ts'
+import { Count, DateTime, Nullable, QueryFilters } from '#proto/dashboard/shared.ts'
 
 /** Keys of an answer, values of a key, and characters of a value at most. */
 export const KEYS_SHOWN = 50
 export const VALUES_SHOWN = 20
 export const VALUE_CHARS = 256
+
+/** `attributes`: parley's own keys as well. */
+export const MetadataDistributionRequest = Type.Object({
+  ...QueryFilters.properties,
+  attributes: Type.Boolean({ default: false }),
+})
+
+/** The same of lists of keys, as a query string. */
+export const MetadataKeysRequest = Type.Object({ attributes: Type.Optional(Type.Enum(['true', 'false'])) })
 
 /** Most used keys first, and of each the most used values; the rest of its events is `other_count`. */
 export const MetadataDistributionResponse = Type.Object({

@@ -1,7 +1,7 @@
 // Shapes of /dashboard/api/dashboard and command-center-summary.
 import type { Static } from 'typebox'
 import Type from 'typebox'
-import { ErrorsResponse } from '#proto/dashboard/errors.ts'
+import { ErrorsRequest, ErrorsResponse } from '#proto/dashboard/errors.ts'
 import { Count, DateTime, Nullable } from '#proto/dashboard/shared.ts'
 import { ToolStat } from '#proto/dashboard/tools.ts'
 import { UserStoriesResponse } from '#proto/dashboard/user-stories.ts'
@@ -30,6 +30,9 @@ export const CommandCenterMetrics = Type.Object({
   ),
 })
 export type CommandCenterMetrics = Static<typeof CommandCenterMetrics>
+
+/** `exclude_io` as in user-stories and errors: without it the lists show beginnings of texts. */
+export const CommandCenterRequest = ErrorsRequest
 
 /** Four parts in one call; one that fails is empty and named, but for the metrics. */
 export const CommandCenterSummary = Type.Object({

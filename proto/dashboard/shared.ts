@@ -116,6 +116,10 @@ export const usageFields = {
 /** Where an event is: its id, that of its conversation, and the id under which that was sent. */
 export const placeFields = { event_id: Uuid, conversation_id: Uuid, session_id: Type.String() }
 
+/**
+ * `metadata`: what the sender attached. `attributes`: what parley remarked, and where a trace says it ran (proto/metadata-keys.ts). Values
+ * are cut in lists.
+ */
 const eventFields = {
   ...placeFields,
   timestamp: DateTime,
@@ -128,6 +132,7 @@ const eventFields = {
   latency: Nullable(Type.Number({ minimum: 0 })),
   user_id: Nullable(Type.String()),
   metadata: StringMap,
+  attributes: StringMap,
   parent_id: Nullable(Uuid),
   ...usageFields,
 }
@@ -140,10 +145,10 @@ const ioFields = {
   output_truncated: Type.Boolean(),
 }
 
-/** Characters of the beginnings that stand in every list, whether input and output were asked for or not. */
+/** Characters of the beginnings that stand in every list. */
 const PREVIEW_CHARS = 200
 export const Preview = Type.Object({
-  /** Null = not captured. */
+  /** Null = not captured, or not asked for. */
   first_input: Nullable(Type.String({ maxLength: PREVIEW_CHARS * 2 })),
   last_output: Nullable(Type.String({ maxLength: PREVIEW_CHARS * 2 })),
 })
@@ -154,8 +159,9 @@ export const EventRow = Type.Object({ ...eventFields, ...ioFields, preview: Prev
 export type EventRow = Static<typeof EventRow>
 
 /** The same inside a conversation row, where the texts are left out on request. */
+const { attributes: _ofTheEventAlone, ...conversationEventFields } = eventFields
 export const ConversationEvent = Type.Object({
-  ...eventFields,
+  ...conversationEventFields,
   input: Type.Optional(ioFields.input),
   output: Type.Optional(ioFields.output),
   input_truncated: Type.Optional(Type.Boolean()),

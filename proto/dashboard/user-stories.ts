@@ -63,6 +63,8 @@ export const ConversationRow = Type.Object({
   user_email: Nullable(Type.String()),
   user_data: StringMap,
   metadata: StringMap,
+  /** What parley remarked of it, apart from what senders attached. */
+  attributes: StringMap,
   connection_type: Type.String(),
   agent_names: Type.Array(Type.String()),
   started_at: DateTime,

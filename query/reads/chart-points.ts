@@ -76,7 +76,8 @@ function groupOf(group: string | null): {
     case 'tool_name':
       return { key: 'toString(name)', only: [`kind IN ('tool', 'resource', 'prompt')`], parameters: {} }
     case 'connection_type':
-      return { key: 'toString(conversation_id)', only: [], parameters: {} }
+      // With the surface by which it came, which counts where no type was captured.
+      return { key: 'concat(toString(conversation_id), toString(source))', only: [], parameters: {} }
     case 'model':
     case 'provider':
     case 'source':
@@ -93,9 +94,11 @@ function groupOf(group: string | null): {
   }
 }
 
+const UUID_CHARS = 36
+
 /** The connection type of a conversation, as captured last. */
 const CONNECTION_TYPES = `
-    SELECT toString(conversation_id) AS key, ${latest('connection_type')} AS connection_type
+    SELECT toString(conversation_id) AS conversation, ${latest('connection_type')} AS captured_type
     FROM sessions
     WHERE ${OURS} AND ${standing()}
     GROUP BY conversation_id`
@@ -126,10 +129,13 @@ function chartSql({ metric, group, bucket, conditions }: AskedChart): string {
     FROM (${windowGroups({ key, bucket, ...more }, ['sum(sign) AS n', ...sums], { ...conditions, sql: [...of, ...only, ...conditions.sql] })})
     GROUP BY ${by}
     HAVING n > 0`
-  const label = group === 'connection_type' ? 'connection_type' : 'key'
+  const type = `if(captured_type = '', substring(key, ${UUID_CHARS + 1}), captured_type)`
+  const label = group === 'connection_type' ? type : 'key'
   const joins = [
     kind === 'conversations' ? `LEFT JOIN (${usersOfSql(WINDOW_CONVERSATIONS)}) AS known USING (conversation_id)` : '',
-    group === 'connection_type' ? `LEFT JOIN (${CONNECTION_TYPES}) AS captured USING (key)` : '',
+    group === 'connection_type'
+      ? `LEFT JOIN (${CONNECTION_TYPES}) AS captured ON captured.conversation = substring(grouped.key, 1, ${UUID_CHARS})`
+      : '',
   ]
   return `
   SELECT ${label} AS group, bucket, toUInt8(grouping(bucket)) AS whole, toFloat64(${value}) AS value, toUInt32(sum(grouped.n)) AS events

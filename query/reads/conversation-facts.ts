@@ -1,6 +1,6 @@
 // Conversations by id -> the exact figures of each: from its rows, corrections folded, read from the hours that the aggregate by
 // conversation knows.
-import { Present } from '#proto/rows.ts'
+import { Present, type Source } from '#proto/rows.ts'
 import type { Reader } from '../reader.ts'
 import { answeredBy, OURS } from './sql.ts'
 import { type Side, UNSAID } from './texts.ts'
@@ -12,6 +12,8 @@ export interface ConversationFacts {
   readonly session_id: string
   /** Of its events, for conversations whose captures name no user; else ''. */
   readonly user_id: string
+  /** The surface by which its events came; of several the first of `sources`. */
+  readonly source: Source
   /** 1 = a trace's stand-in: nothing has said yet whose conversation it is. */
   readonly provisional: 0 | 1
   readonly first: string
@@ -96,6 +98,7 @@ export const FACTS_SQL = `
     conversation_id,
     max(session_id) AS session_id,
     max(user_id) AS user_id,
+    toString(min(source)) AS source,
     max(provisional) AS provisional,
     min(ts) AS first,
     max(ts) AS last,

@@ -1,6 +1,7 @@
 // Metadata keys as they were seen: by how many, of which type, with how many distinct values. Those of events come from the aggregate by
 // day, those of conversations from their captures, which are few.
 import { KEYS_AVAILABLE } from '#proto/dashboard/metadata.ts'
+import { isOurKeySql } from '#proto/metadata-keys.ts'
 import type { Parameters, Reader } from '../reader.ts'
 import { answeredBy, OURS, standing } from './sql.ts'
 
@@ -32,7 +33,7 @@ const EVENT_KEYS_SHOWN = `
   SELECT substring(entry.1, 2) AS key, arraySort(groupArray(substring(entry.1, 1, 1))) AS types, toUInt32(sum(entry.2)) AS n,
     toUInt32(any(distincts[key])) AS distinct_values
   FROM (SELECT distincts, arrayJoin(arrayZip(mapKeys(counts), mapValues(counts))) AS entry FROM (${EVENT_KEYS}))
-  WHERE entry.2 > 0
+  WHERE entry.2 > 0 AND ({ours:UInt8} = 1 OR NOT ${isOurKeySql('substring(entry.1, 2)')})
   GROUP BY key
   ORDER BY n DESC, key
   LIMIT ${KEYS_AVAILABLE}`
@@ -46,11 +47,12 @@ const CONVERSATION_KEYS_SHOWN = `
     FROM sessions
     WHERE ${OURS} AND received_at >= {from_day:Date} AND ${standing()}
   )
+  WHERE {ours:UInt8} = 1 OR NOT ${isOurKeySql('key')}
   GROUP BY key
   ORDER BY n DESC, key
   LIMIT ${KEYS_AVAILABLE}`
 
-/** Keys seen since the beginning of a day (UTC), most used first. */
+/** Keys seen since the beginning of a day (UTC), most used first; parley's own where `ours` is 1. */
 export function readKeys(reader: Reader, of: 'event' | 'conversation', parameters: Parameters): Promise<SeenKey[]> {
   const sql = of === 'event' ? EVENT_KEYS_SHOWN : CONVERSATION_KEYS_SHOWN
   return reader.read<SeenKey>(`${of}_keys`, sql, parameters)

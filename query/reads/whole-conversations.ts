@@ -1,7 +1,7 @@
 // Conversations that have few events -> all of their rows by one statement, and from these the same figures, costs and newest events that
 // three statements find of others.
 import type { CostMetadata } from '#proto/dashboard/shared.ts'
-import { Present } from '#proto/rows.ts'
+import { Present, sources } from '#proto/rows.ts'
 import type { Reader } from '../reader.ts'
 import { compareTexts, largest } from '../text-order.ts'
 import type { ConversationBounds, ConversationFacts } from './conversation-facts.ts'
@@ -49,6 +49,7 @@ function factsOfEvents(conversation_id: string, events: readonly WholeRecord[]):
     conversation_id,
     session_id: largest(events.map(event => event.session_id)),
     user_id: largest(events.map(event => event.user_id)),
+    source: sources.find(source => events.some(event => event.source === source)) ?? 'sdk',
     provisional: events.some(event => event.provisional === 1) ? 1 : 0,
     first: (events.at(-1) as WholeRecord).ts,
     last: (events[0] as WholeRecord).ts,

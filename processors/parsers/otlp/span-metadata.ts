@@ -2,6 +2,7 @@
 // prefix of the framework that carried them, resource attributes under `resource.`, scope, status, events and links. What holds
 // what was said (histories, instructions, bodies of calls) is kept apart from it, with the texts.
 import { isObject, jsonText, readExactJsonText } from '#proto/json.ts'
+import { RESOURCE_PREFIX, SCOPE_PREFIX } from '#proto/metadata-keys.ts'
 import type { Attributes, Resource, Scope, SpanRecords, Value } from '#proto/otlp/span.ts'
 import type { Instant } from '#proto/time.ts'
 import { MetadataBuilder, readyEntry } from '../metadata.ts'
@@ -74,14 +75,16 @@ function remembered<T extends object>(make: (shared: T) => Entries): (shared: T)
 
 /** What a resource adds to the metadata of each of its spans. */
 export const entriesOfResource = remembered(({ attributes }: Resource) =>
-  [...attributes].map(([key, value]) => readyEntry(`resource.${key}`, value)),
+  [...attributes].map(([key, value]) => readyEntry(`${RESOURCE_PREFIX}${key}`, value)),
 )
+
+const SCOPE = `${SCOPE_PREFIX}scope.`
 
 /** What a scope adds. */
 export const entriesOfScope = remembered(({ name, version, attributes }: Scope) => [
-  ...(name === '' ? [] : [readyEntry('otel.scope.name', name)]),
-  ...(version === '' ? [] : [readyEntry('otel.scope.version', version)]),
-  ...[...attributes].map(([key, value]) => readyEntry(`otel.scope.${key}`, value)),
+  ...(name === '' ? [] : [readyEntry(`${SCOPE}name`, name)]),
+  ...(version === '' ? [] : [readyEntry(`${SCOPE}version`, version)]),
+  ...[...attributes].map(([key, value]) => readyEntry(`${SCOPE}${key}`, value)),
 ])
 
 /** What the rest of the batch decided about the span. */

@@ -7,7 +7,7 @@ import {
 } from '#proto/dashboard/conversations.ts'
 import { IO_PREVIEW_MAX_BYTES, LIST_IO_MAX_BYTES } from '#proto/dashboard/raw-logs.ts'
 import type { MessageRow } from '#proto/dashboard/shared.ts'
-import { eventHead, isoTime, NO_TEXTS, originalIdOf, previewOf } from '../../answers.ts'
+import { apart, eventHead, isoTime, NO_TEXTS, originalIdOf, previewOf } from '../../answers.ts'
 import { endpoint } from '../../endpoint.ts'
 import type { Reader } from '../../reader.ts'
 import type { OldestEvents } from '../../reads/conversation-events.ts'
@@ -56,7 +56,7 @@ export async function readConversation(
     original_conversation_id: (facts && originalIdOf(facts)) ?? (session ? originalIdOf(session) : null),
     user_id: session?.user_id || facts?.user_id || null,
     user_data: session?.user_data ?? {},
-    metadata: session?.metadata ?? {},
+    ...apart(session?.metadata ?? {}),
     ...times(conversation, facts),
     messages,
     truncated: !oldest.whole || oldest.records.length > MESSAGES_MAX,

@@ -10,7 +10,7 @@ import {
 } from '#proto/dashboard/conversations.ts'
 import { ParleyError } from '#proto/errors.ts'
 import { NIL_UUID } from '#proto/ids.ts'
-import { isoTime, previewOf, usageOf } from '../../answers.ts'
+import { cutValues, isoTime, previewOf, usageOf } from '../../answers.ts'
 import { requireConversation } from '../../asked-conversation.ts'
 import { endpoint } from '../../endpoint.ts'
 import type { Reader } from '../../reader.ts'
@@ -115,7 +115,7 @@ function spanRow({ node, parent, depth }: Placed<EventRecord>, lenders: Lenders 
     ...usageOf(node),
     depth,
     preview: previewOf(node, lenders),
-    attributes: node.metadata,
+    attributes: cutValues(node.metadata),
     checkpoints: node.checkpoints === '' ? [] : (JSON.parse(node.checkpoints) as SpanRow['checkpoints']),
   }
 }

@@ -1,7 +1,6 @@
 // POST /dashboard/api/command-center-summary: figures, conversations, failures and tools in one call.
-import { CommandCenterSummary } from '#proto/dashboard/metrics.ts'
-import type { QueryFilters as Filters } from '#proto/dashboard/shared.ts'
-import { QueryFilters } from '#proto/dashboard/shared.ts'
+import type { ErrorsRequest } from '#proto/dashboard/errors.ts'
+import { CommandCenterRequest, CommandCenterSummary } from '#proto/dashboard/metrics.ts'
 import type { Call } from '../../endpoint.ts'
 import { endpoint } from '../../endpoint.ts'
 import { createMissing } from '../../missing.ts'
@@ -20,7 +19,7 @@ export const commandCenterSummary = endpoint({
   auth: 'any',
   polled: true,
   about: 'The bodies of dashboard, user-stories, errors and tool-stats in one call; what fails is left out and named.',
-  request: QueryFilters,
+  request: CommandCenterRequest,
   response: CommandCenterSummary,
   work: async (asked, request) => {
     // One deadline for all four: a page that shows them together must not wait for the slowest one's last query.
@@ -49,7 +48,8 @@ export const commandCenterSummary = endpoint({
   },
 })
 
-function stories(call: Call, { cursor: _ofErrors, ...request }: Filters) {
+function stories(call: Call, { cursor: _ofErrors, ...request }: ErrorsRequest) {
   const page_size = Math.min(request.page_size, STORIES_MAX)
-  return readStories(call, { ...request, page_size, sort: 'newest', exclude_io: true, allow_limited_preview: false })
+  const asked = { ...request, page_size, sort: 'newest', allow_limited_preview: false } as const
+  return readStories(call, asked, request.exclude_io ? 'none' : 'previews')
 }

@@ -1,6 +1,6 @@
 // A page of failures as kept days choose it -> its rows: their conversations are read whole where these are short, so that calls that lend
 // their texts are among them.
-import type { QueryFilters } from '#proto/dashboard/shared.ts'
+import type { ErrorsRequest } from '#proto/dashboard/errors.ts'
 import type { KeptBounds } from '../../days/bounds.ts'
 import { type FailedEvent, type KeptFailures, neededOf, readKeptFailures } from '../../days/failed-page.ts'
 import type { Call } from '../../endpoint.ts'
@@ -21,7 +21,7 @@ export interface FailurePage {
 }
 
 /** The page from kept days, which know what failed and whose it is. Null: they don't. */
-export async function readKeptPage(call: Call, request: QueryFilters): Promise<FailurePage | null> {
+export async function readKeptPage(call: Call, request: ErrorsRequest): Promise<FailurePage | null> {
   const { kept, reader, organization, nowMs } = call
   const filters = onlyMetadataOf(request)
   if (filters.length === 0 && eventConditions(request).sql.length > 0) return null
@@ -43,7 +43,7 @@ export async function readKeptPage(call: Call, request: QueryFilters): Promise<F
   const passing = areSure ? [] : records.filter(passes(failures, filters)).slice(slice.offset)
   const shown = areSure ? records : passing.slice(0, request.page_size)
   const known = all === undefined ? {} : { lenders: lendersAmong(all, shown) }
-  const rows = await fillRows(call, shown, false, known)
+  const rows = await fillRows(call, shown, request.exclude_io, known)
   return { found: (areSure ? failures.slice(slice.offset) : passing).slice(0, slice.limit), rows }
 }
 

@@ -1,7 +1,6 @@
 // POST /dashboard/api/errors: failed events, newest first.
 import type { ErrorRow } from '#proto/dashboard/errors.ts'
-import { ERROR_MESSAGE_ROW_BYTES, ErrorsResponse } from '#proto/dashboard/errors.ts'
-import { QueryFilters } from '#proto/dashboard/shared.ts'
+import { ERROR_MESSAGE_ROW_BYTES, ErrorsRequest, ErrorsResponse } from '#proto/dashboard/errors.ts'
 import type { Call } from '../../endpoint.ts'
 import { endpoint } from '../../endpoint.ts'
 import { pageOf, type Slice, sliceOf } from '../../page.ts'
@@ -17,13 +16,13 @@ export const errorsList = endpoint({
   auth: 'any',
   polled: true,
   about: 'Failed events, newest first, with type, message and severity of the failure.',
-  request: QueryFilters,
+  request: ErrorsRequest,
   response: ErrorsResponse,
   work: readErrors,
 })
 
 /** The body of the endpoint. */
-export async function readErrors(call: Call, request: QueryFilters) {
+export async function readErrors(call: Call, request: ErrorsRequest) {
   const read = (slice: Slice): Promise<EventRecord[]> => readSlice(call, { ...request, success: false }, slice)
   const { found, rows } = (await readKeptPage(call, request)) ?? (await readAsked(call, request, read))
   return {
@@ -34,26 +33,30 @@ export async function readErrors(call: Call, request: QueryFilters) {
 
 async function readAsked(
   call: Call,
-  request: QueryFilters,
+  request: ErrorsRequest,
   read: (slice: Slice) => Promise<EventRecord[]>,
 ): Promise<FailurePage> {
   const found = await read(sliceOf(request))
-  return { found, rows: await fillRows(call, found.slice(0, request.page_size), false) }
+  return { found, rows: await fillRows(call, found.slice(0, request.page_size), request.exclude_io) }
 }
 
-/** What a failed event says of its failure: the exception's message, else its output. */
+/** What a failed event says of its failure: the exception's message, else its output, unless texts are not asked for. */
 export function failureOf(
   record: EventRecord,
-  texts: Texts,
+  texts: Texts | null,
 ): Pick<ErrorRow, 'error_type' | 'error_message' | 'severity'> {
   return {
     error_type: record.error_type,
-    // Its own output, not one that a call below it lends: that says nothing of the failure.
-    error_message:
-      record.error_message ||
-      cutText((record.output_bytes > 0 ? texts.output : null) ?? record.output_preview, ERROR_MESSAGE_ROW_BYTES),
+    error_message: messageOf(record, texts),
     severity: severityOf(record),
   }
+}
+
+function messageOf({ error_message, output_bytes, output_preview }: EventRecord, texts: Texts | null): string {
+  // What came without a message has its output stored as one.
+  if (texts === null) return output_bytes > 0 && error_message.startsWith(output_preview) ? '' : error_message
+  // Its own output, not one that a call below it lends: that says nothing of the failure.
+  return error_message || cutText((output_bytes > 0 ? texts.output : null) ?? output_preview, ERROR_MESSAGE_ROW_BYTES)
 }
 
 function severityOf({ kind }: EventRecord): ErrorRow['severity'] {

@@ -1,7 +1,13 @@
 // POST /dashboard/api/metadata-distribution: which keys and values the events of a window carry, themselves, through their conversation
 // and through its user.
-import { KEYS_SHOWN, MetadataDistributionResponse, VALUE_CHARS, VALUES_SHOWN } from '#proto/dashboard/metadata.ts'
-import { QueryFilters } from '#proto/dashboard/shared.ts'
+import {
+  KEYS_SHOWN,
+  MetadataDistributionRequest,
+  MetadataDistributionResponse,
+  VALUE_CHARS,
+  VALUES_SHOWN,
+} from '#proto/dashboard/metadata.ts'
+import { isOurKeySql } from '#proto/metadata-keys.ts'
 import { endpoint } from '../../endpoint.ts'
 import type { Conditions } from '../../filters.ts'
 import { andAll, eventConditions } from '../../filters.ts'
@@ -60,6 +66,7 @@ const distributionSql = (conditions: Conditions): string => `
   FROM (${ofEvents(conditions)}
     UNION ALL${ofCaptures(conditions)}
   )
+  WHERE {ours:UInt8} = 1 OR NOT ${isOurKeySql('key')}
   GROUP BY source, key
   ORDER BY events DESC, source, key
   LIMIT ${KEYS_SHOWN}`
@@ -75,11 +82,12 @@ export const metadataDistribution = endpoint({
   auth: 'any',
   about:
     'Keys and values of the metadata of events, of their conversations and of the traits of their users, by events.',
-  request: QueryFilters,
+  request: MetadataDistributionRequest,
   response: MetadataDistributionResponse,
   work: async ({ reader, nowMs }, request) => {
     const conditions = eventConditions(request)
-    const parameters = { ...conditions.parameters, ...windowOf(request, nowMs).parameters }
+    const ours = request.attributes ? 1 : 0
+    const parameters = { ...conditions.parameters, ...windowOf(request, nowMs).parameters, ours }
     const [rows, totals] = await Promise.all([
       reader.read<KeyRecord>('metadata_distribution', distributionSql(conditions), parameters),
       reader.read<{ total: string }>('metadata_total', totalSql(conditions), parameters),

@@ -2,7 +2,7 @@
 // may hold.
 import { changeRecord, readRecord } from '#control/lists.ts'
 import { metadataKeysKey } from '#control/records.ts'
-import { KEYS_MAX, MetadataKeys, MetadataKeysUpdate } from '#proto/dashboard/metadata.ts'
+import { KEYS_MAX, MetadataKeys, MetadataKeysRequest, MetadataKeysUpdate } from '#proto/dashboard/metadata.ts'
 import { ParleyError } from '#proto/errors.ts'
 import { sqlMillis } from '#proto/time.ts'
 import type { Call } from '../../endpoint.ts'
@@ -20,8 +20,15 @@ type Of = 'event' | 'conversation'
 type Configured = Omit<MetadataKeys, 'available_keys' | 'available'>
 const NOTHING: Configured = { keys: [], include_keys: [], updated_at: null }
 
-async function seen({ reader, nowMs }: Call, of: Of): Promise<Pick<MetadataKeys, 'available_keys' | 'available'>> {
-  const found = await readKeys(reader, of, { from_day: sqlMillis(nowMs - SEEN_MS).slice(0, 10) })
+async function seen(
+  { reader, nowMs }: Call,
+  of: Of,
+  ours: boolean,
+): Promise<Pick<MetadataKeys, 'available_keys' | 'available'>> {
+  const found = await readKeys(reader, of, {
+    from_day: sqlMillis(nowMs - SEEN_MS).slice(0, 10),
+    ours: ours ? 1 : 0,
+  })
   const available = found.map(({ key, types, n, distinct_values }) => {
     const [only, ...more] = types
     const type = more.length > 0 ? 'mixed' : TYPES[only as keyof typeof TYPES]
@@ -46,11 +53,12 @@ const read = (of: Of) =>
     path: `/dashboard/api/organization/${of}-keys`,
     auth: 'any',
     about: `The metadata keys of ${about(of)}: which are offered, which may be exported, which were seen.`,
+    request: MetadataKeysRequest,
     response: MetadataKeys,
-    work: async call => {
+    work: async (call, { attributes }) => {
       const [configured, available] = await Promise.all([
         readRecord<Configured>(call.records, metadataKeysKey(call.organization.id, of)),
-        seen(call, of),
+        seen(call, of, attributes === 'true'),
       ])
       return { ...(configured ?? NOTHING), ...available }
     },
@@ -68,7 +76,7 @@ const update = (of: Of) =>
       const keys = distinct(request.keys, 'keys')
       const include_keys = distinct(request.include_keys, 'include_keys')
       const updated_at = new Date(call.nowMs).toISOString()
-      const available = await seen(call, of)
+      const available = await seen(call, of, false)
       const configured = await changeRecord<Configured>(
         call.records,
         metadataKeysKey(call.organization.id, of),

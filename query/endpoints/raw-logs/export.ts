@@ -3,10 +3,11 @@
 
 import { readRecord } from '#control/lists.ts'
 import { metadataKeysKey } from '#control/records.ts'
+import { ErrorsRequest } from '#proto/dashboard/errors.ts'
 import type { MetadataKeys } from '#proto/dashboard/metadata.ts'
 import { RawLogsRequest } from '#proto/dashboard/raw-logs.ts'
 import type { BaseFilters } from '#proto/dashboard/shared.ts'
-import { QueryFilters } from '#proto/dashboard/shared.ts'
+import { isOurKey } from '#proto/metadata-keys.ts'
 import { settingsOfClass } from '#store/classes.ts'
 import { withConversation } from '../../asked-conversation.ts'
 import type { Cell } from '../../csv.ts'
@@ -80,7 +81,7 @@ export const errorsExport = endpoint({
   path: '/dashboard/api/errors/export',
   auth: 'any',
   about: 'All failed events that the filters let through, newest first, as CSV.',
-  request: QueryFilters,
+  request: ErrorsRequest,
   response: Chunks,
   produces: 'text/csv',
   work: exportErrors,
@@ -96,7 +97,7 @@ export async function exportLogs(asking: Call, asked: RawLogsRequest): Promise<A
 }
 
 /** The body of errors/export; of raw-logs' filters only the base ones count. */
-export async function exportErrors(asked: Call, request: QueryFilters): Promise<AsyncGenerator<string>> {
+export async function exportErrors(asked: Call, request: ErrorsRequest): Promise<AsyncGenerator<string>> {
   const call = unhurried(asked)
   const {
     conversation_id: _1,
@@ -104,9 +105,9 @@ export async function exportErrors(asked: Call, request: QueryFilters): Promise<
     search_query: _3,
     event_id: _4,
     ...base
-  } = request as Partial<RawLogsRequest> & QueryFilters
+  } = request as Partial<RawLogsRequest> & ErrorsRequest
   const events = slices(call, { ...base, success: false })
-  return lines(call, events, [...ERROR_COLUMNS, await metadataColumn(call), ...TAIL], false)
+  return lines(call, events, [...ERROR_COLUMNS, await metadataColumn(call), ...TAIL], request.exclude_io)
 }
 
 /** The same call, whose queries take one core each: nobody waits for the next slice of a file as for a page. */
@@ -117,14 +118,15 @@ function unhurried(call: Call): Call {
   return { ...call, reader: { ...reader, read } }
 }
 
-/** The metadata of an event, of which the organization may have said what leaves the house. */
+/** The metadata of an event, of which the organization may have said what leaves the house; parley's own keys where it names them. */
 async function metadataColumn({ records, organization }: Call): Promise<Column> {
   const configured = await readRecord<MetadataKeys>(records, metadataKeysKey(organization.id, 'event'))
   const include = new Set(configured?.include_keys)
   return [
     'metadata',
-    ({ row }) => {
-      const entries = Object.entries(row.metadata).filter(([key]) => include.size === 0 || include.has(key))
+    ({ record }) => {
+      const isShown = (key: string): boolean => (include.size === 0 ? !isOurKey(key) : include.has(key))
+      const entries = Object.entries(record.metadata).filter(([key]) => isShown(key))
       return JSON.stringify(Object.fromEntries(entries))
     },
   ]

@@ -1,7 +1,7 @@
 // POST /dashboard/api/raw-logs: captured events, newest first.
 import { IO_PREVIEW_MAX_BYTES, LIST_IO_MAX_BYTES, RawLogsRequest, RawLogsResponse } from '#proto/dashboard/raw-logs.ts'
 import type { BaseFilters, EventRow } from '#proto/dashboard/shared.ts'
-import { eventHead, NO_TEXTS, previewOf } from '../../answers.ts'
+import { eventHead, NO_PREVIEW, NO_TEXTS, previewOf } from '../../answers.ts'
 import { withConversation } from '../../asked-conversation.ts'
 import { readCaptured } from '../../days/captured.ts'
 import { eventsEachFailure } from '../../days/failing.ts'
@@ -42,7 +42,8 @@ export const rawLogs = endpoint({
     const read = (slice: Slice): Promise<EventRecord[]> =>
       event_id === undefined ? readSlice(call, request, slice) : readOne(call, request, { event_id, slice })
     const found = await read(sliceOf(request))
-    const rows = await fillRows(call, found.slice(0, request.page_size), request.exclude_io)
+    const known = event_id === undefined ? {} : { valueUnits: Number.POSITIVE_INFINITY }
+    const rows = await fillRows(call, found.slice(0, request.page_size), request.exclude_io, known)
     return { events: rows.map(({ row }) => row), ...(await pageOf(request, found, { position: positionOf, read })) }
   },
 })
@@ -51,13 +52,17 @@ export const rawLogs = endpoint({
 export interface LogRow {
   readonly row: EventRow
   readonly record: EventRecord
-  readonly texts: Texts
+  /** Null = not asked for. */
+  readonly texts: Texts | null
 }
 
-/** What needs not be asked for: who lends texts to events. */
+/** What needs not be asked for: who lends texts to events; and how much is shown of values of metadata, where that is not as in all lists. */
 interface Known {
   readonly lenders?: ReadonlyMap<string, Lenders>
+  readonly valueUnits?: number
 }
+
+const NO_LENDERS: ReadonlyMap<string, Lenders> = new Map()
 
 /** Events as lists show them, in their order. */
 export async function fillRows(
@@ -66,14 +71,12 @@ export async function fillRows(
   excludeIo: boolean,
   known: Known = {},
 ): Promise<LogRow[]> {
-  const [userOf, [lenders, found]] = await Promise.all([
-    readUsersOf(reader, records),
-    Promise.resolve(known.lenders ?? readLenders(reader, records)).then(
-      async lenders =>
-        [lenders, excludeIo ? undefined : await readTexts(reader, records, TEXT_LIMITS, lenders)] as const,
-    ),
-  ])
-  return rowsOf(records, userOf, lenders, found)
+  const textsOf = async (): Promise<ShownTexts> => {
+    const lenders = known.lenders ?? (await readLenders(reader, records))
+    return { lenders, found: await readTexts(reader, records, TEXT_LIMITS, lenders) }
+  }
+  const [userOf, texts] = await Promise.all([readUsersOf(reader, records), excludeIo ? null : textsOf()])
+  return rowsOf(records, userOf, texts, known.valueUnits)
 }
 
 /** The same a part at a time, so that the texts of a part take at most about `maxBytes`. */
@@ -83,7 +86,10 @@ export async function* fillRowsInParts(
   excludeIo: boolean,
   maxBytes: number,
 ): AsyncGenerator<LogRow[]> {
-  const [userOf, lenders] = await Promise.all([readUsersOf(reader, records), readLenders(reader, records)])
+  const [userOf, lenders] = await Promise.all([
+    readUsersOf(reader, records),
+    excludeIo ? NO_LENDERS : readLenders(reader, records),
+  ])
   const bytesOf = (record: EventRecord): number => {
     const { input = record, output = record }: Lenders = lenders.get(record.event_id) ?? {}
     return Math.min(input.input_bytes, IO_PREVIEW_MAX_BYTES) + Math.min(output.output_bytes, IO_PREVIEW_MAX_BYTES)
@@ -94,24 +100,30 @@ export async function* fillRowsInParts(
       bytes += bytesOf(records[to] as EventRecord)
     }
     const part = records.slice(from, to)
-    const texts = excludeIo
-      ? undefined
-      : await readTexts(reader, part, { ...WHOLE, each: IO_PREVIEW_MAX_BYTES }, lenders)
-    yield rowsOf(part, userOf, lenders, texts)
+    const found = excludeIo ? null : await readTexts(reader, part, { ...WHOLE, each: IO_PREVIEW_MAX_BYTES }, lenders)
+    yield rowsOf(part, userOf, found && { lenders, found })
     from = to
   }
 }
 
+/** Texts of events, and who lent them. */
+interface ShownTexts {
+  readonly lenders: ReadonlyMap<string, Lenders>
+  readonly found: ReadonlyMap<string, Texts>
+}
+
+/** `shown`: null where neither texts nor their beginnings are asked for. */
 function rowsOf(
   records: readonly EventRecord[],
   userOf: UserOf,
-  lenders: ReadonlyMap<string, Lenders>,
-  found: ReadonlyMap<string, Texts> | undefined,
+  shown: ShownTexts | null,
+  valueUnits?: number,
 ): LogRow[] {
   return records.map(record => {
-    const texts = found?.get(record.event_id) ?? NO_TEXTS
-    const head = eventHead(record, userOf(record))
-    return { row: { ...head, ...texts, preview: previewOf(record, lenders.get(record.event_id)) }, record, texts }
+    const texts = shown?.found.get(record.event_id) ?? null
+    const preview = shown === null ? NO_PREVIEW : previewOf(record, shown.lenders.get(record.event_id))
+    const head = eventHead(record, userOf(record), valueUnits)
+    return { row: { ...head, ...(texts ?? NO_TEXTS), preview }, record, texts: shown && (texts ?? NO_TEXTS) }
   })
 }
 

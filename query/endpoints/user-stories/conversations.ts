@@ -2,7 +2,7 @@
 import type { ConversationEvent, CostMetadata } from '#proto/dashboard/shared.ts'
 import type { ConversationRow } from '#proto/dashboard/user-stories.ts'
 import { CONVERSATION_EVENTS, CONVERSATION_IO_MAX_BYTES, STORIES_IO_MAX_BYTES } from '#proto/dashboard/user-stories.ts'
-import { eventHead, isoTime, NO_TEXTS, originalIdOf } from '../../answers.ts'
+import { apart, eventHead, isoTime, NO_PREVIEW, NO_TEXTS, originalIdOf } from '../../answers.ts'
 import { type KeptBounds, readKeptBounds } from '../../days/bounds.ts'
 import type { Call } from '../../endpoint.ts'
 import type { Missing } from '../../missing.ts'
@@ -30,8 +30,11 @@ interface Shown {
   readonly chosen: readonly ChosenConversation[]
   readonly known?: KeptBounds | undefined
   readonly begun?: Begun | undefined
-  readonly excludeIo: boolean
+  readonly io: ShownIo
 }
+
+/** What is shown of texts: those of events, only the beginnings of their conversation's, or nothing. */
+export type ShownIo = 'texts' | 'previews' | 'none'
 
 /** Reads of conversations, and what was known of them: they are good for those of which the same is known. */
 export interface Begun {
@@ -67,7 +70,7 @@ const statesOf = async (
  */
 export async function hydrate(
   { reader, kept, organization }: Call,
-  { chosen, known: told, begun, excludeIo }: Shown,
+  { chosen, known: told, begun, io }: Shown,
   { orElse }: Missing,
   ofUsers: (users: readonly string[]) => Promise<void> = async () => undefined,
 ): Promise<ConversationRow[]> {
@@ -79,7 +82,7 @@ export async function hydrate(
   const [sessions, { facts, costs }, newest] = await Promise.all([
     sessionsRead,
     partsRead,
-    partsRead.then(parts => withTexts(reader, parts, excludeIo, orElse)),
+    partsRead.then(parts => withTexts(reader, parts, io, orElse)),
     Promise.all([sessionsRead, partsRead]).then(([sessions, { facts }]) => ofUsers(usersOf(ids, sessions, facts))),
   ])
   const events = eventsOf(newest, await orElse(readSenders(reader, newest.records, sessions), () => ''))
@@ -88,7 +91,7 @@ export async function hydrate(
     // Moved to another conversation since the page was chosen.
     if (figures === undefined) return []
     return {
-      ...conversationRow(figures, sessions.get(id)),
+      ...conversationRow(figures, sessions.get(id), io),
       cost_metadata: costs.get(id) ?? [],
       events: events.get(id) ?? [],
     }
@@ -123,6 +126,7 @@ async function readParts(
 function conversationRow(
   facts: ConversationFacts,
   session: SessionState | undefined,
+  io: ShownIo,
 ): Omit<ConversationRow, 'cost_metadata' | 'events'> {
   return {
     conversation_id: facts.conversation_id,
@@ -130,8 +134,8 @@ function conversationRow(
     user_id: session?.user_id || facts.user_id || null,
     user_email: session?.user_email || null,
     user_data: session?.user_data ?? {},
-    metadata: session?.metadata ?? {},
-    connection_type: session?.connection_type ?? '',
+    ...apart(session?.metadata ?? {}),
+    connection_type: session?.connection_type || facts.source,
     agent_names: [...facts.agent_names],
     started_at: isoTime(facts.first),
     last_active: isoTime(facts.last),
@@ -140,7 +144,7 @@ function conversationRow(
     tool_call_count: facts.tool_calls,
     error_count: facts.errors,
     avg_latency: facts.average_ns === null ? null : facts.average_ns / 1_000_000,
-    preview: { first_input: facts.first_input, last_output: facts.last_output },
+    preview: io === 'none' ? NO_PREVIEW : { first_input: facts.first_input, last_output: facts.last_output },
     intents: [],
     violations: [],
     has_audio: (session?.recording_url ?? '') !== '',
@@ -184,10 +188,10 @@ interface NewestEvents {
 async function withTexts(
   reader: Reader,
   { newest: records, all }: ConversationParts,
-  excludeIo: boolean,
+  io: ShownIo,
   orElse: Missing['orElse'],
 ): Promise<NewestEvents> {
-  const texts = excludeIo ? undefined : await orElse(readAllTexts(reader, records, all), new Map<string, Texts>())
+  const texts = io !== 'texts' ? undefined : await orElse(readAllTexts(reader, records, all), new Map<string, Texts>())
   return { records, texts }
 }
 
@@ -196,7 +200,7 @@ function eventsOf({ records, texts }: NewestEvents, userOf: UserOf): Map<string,
   const byConversation = new Map<string, ConversationEvent[]>()
   for (const record of records) {
     const events = byConversation.get(record.conversation_id) ?? []
-    const head = eventHead(record, userOf(record))
+    const { attributes: _, ...head } = eventHead(record, userOf(record))
     events.push(texts === undefined ? head : { ...head, ...(texts.get(record.event_id) ?? NO_TEXTS) })
     byConversation.set(record.conversation_id, events)
   }

@@ -28,7 +28,7 @@ export function storyConditions(request: UserStoriesRequest, organization: strin
   const agents = agentCondition(listOf(request.agent_name))
   return allOf(
     agents.sql.length === 0 ? NOTHING : { ...agents, sql: [withEvent(agents.sql.join(' AND '))] },
-    connectionCondition(listOf(request.connection_type)),
+    connectionCondition(listOf(request.connection_type), withEvent),
     metadataConditions(byKey(request.metadata_filters), withEvent),
     searchCondition(request, organization),
     // No conversation has been judged yet, so none has any of the tags.

@@ -95,7 +95,7 @@ export async function groupedStories(
       const rows = await readGroupConversations(call.reader, grouping, userKey)
       const conversations = await hydrate(
         call,
-        { chosen: rows.slice(0, page_size), excludeIo: request.exclude_io },
+        { chosen: rows.slice(0, page_size), io: request.exclude_io ? 'none' : 'texts' },
         missing,
       )
       const overlapping = rows.some(row => row.several === 1)

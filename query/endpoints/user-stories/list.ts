@@ -16,7 +16,7 @@ import { pageOf, type Slice, sliceOf } from '../../page.ts'
 import { chooseConversations, positionOf } from '../../reads/conversation-page.ts'
 import { type Histories, NO_HISTORIES, readHistories } from '../../reads/histories.ts'
 import { windowFrom, windowOf } from '../../window.ts'
-import { type Begun, beginHydrating, hydrate } from './conversations.ts'
+import { type Begun, beginHydrating, hydrate, type ShownIo } from './conversations.ts'
 import { keptFilterOf, storyConditions } from './filters.ts'
 import { groupedStories, requireGrouping } from './grouped.ts'
 
@@ -28,11 +28,15 @@ export const userStories = endpoint({
   about: 'Conversations by last activity inside the time range, or groups of them by a metadata key.',
   request: UserStoriesRequest,
   response: UserStoriesResponse,
-  work: readStories,
+  work: (call, request) => readStories(call, request),
 })
 
 /** The body of the endpoint. */
-export async function readStories(call: Call, request: UserStoriesRequest): Promise<UserStoriesResponse> {
+export async function readStories(
+  call: Call,
+  request: UserStoriesRequest,
+  io: ShownIo = request.exclude_io ? 'none' : 'texts',
+): Promise<UserStoriesResponse> {
   requireGrouping(request)
   const conditions = storyConditions(request, call.organization.id)
   if (request.group_by !== undefined) return groupedStories(call, request, request.group_by, conditions)
@@ -51,7 +55,7 @@ export async function readStories(call: Call, request: UserStoriesRequest): Prom
   const missing = createMissing(call)
   let users: readonly string[] = []
   let histories: Histories = NO_HISTORIES
-  const shown = { chosen: chosen.slice(0, request.page_size), known, begun, excludeIo: request.exclude_io }
+  const shown = { chosen: chosen.slice(0, request.page_size), known, begun, io }
   const rows = await hydrate(call, shown, missing, async found => {
     if (request.allow_limited_preview) return
     users = found

@@ -98,6 +98,7 @@ t.test('a row tells figures, merged traits and the newest events', async t => {
     user_email: 'ada@example.org',
     user_data: { plan: 'pro', country: 'uk' },
     metadata: { channel: 'beta' },
+    attributes: {},
     connection_type: 'web',
     agent_names: ['billing', 'support'],
     started_at: '2026-06-15T11:58:00.000Z',
@@ -139,7 +140,7 @@ t.test('a conversation is previewed by its turns, by tools only where nothing el
     storedEvent({ ...of, ...ran, conversation_id: BARE, event_id: id(986), at: at(5), input: '{"n":2}', output: '2' }),
   ])
   const search = { search_field: 'user_id', search_value: 'talker' }
-  const { conversations } = (await post('user-stories', { time_range: 'all', exclude_io: true, ...search })).body
+  const { conversations } = (await post('user-stories', { time_range: 'all', ...search })).body
   t.match(conversations, [
     { conversation_id: BARE, preview: { first_input: '{"n":1}', last_output: '2' } },
     { conversation_id: TALK, preview: { first_input: 'Are you open?', last_output: 'Until six.' } },
@@ -151,6 +152,7 @@ t.test('exclude_io leaves the texts out altogether', async t => {
   for (const event of conversations[0].events) {
     t.notOk('input' in event || 'output' in event || 'input_truncated' in event || 'output_truncated' in event)
   }
+  t.strictSame(conversations[0].preview, { first_input: null, last_output: null })
 })
 
 t.test('a conversation carries its newest twenty events, whatever its length', async t => {
