@@ -38,7 +38,7 @@ export const ingestSettings = {
   forwardCredentialRequests: integer(
     'PARLEY_FORWARD_CREDENTIAL_REQUESTS',
     'how many of them may be of one token, of the API keys of one organization, or of one address without either; beyond, 429',
-    { default: 128, min: 1, max: 65_536 },
+    { default: 256, min: 1, max: 65_536 },
   ),
   forwardBytes: integer(
     'PARLEY_FORWARD_BYTES',
