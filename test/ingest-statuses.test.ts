@@ -165,6 +165,11 @@ t.test('400 for bad JSON, and for fields that are missing or of another type, by
   await f(EVENT, { ...turn, metadata: 'x' }, /^Invalid request body: metadata must be an object, at byte \d+$/)
   await f(EVENT, { ...turn, parent_id: 'x' }, /^Invalid request body: parent_id must be a uuid, at byte \d+$/)
   await f(EVENT, { ...turn, latency: -1 }, /^Invalid request body: latency must be/)
+  await f(
+    EVENT,
+    { ...turn, timestamp: 1_789_999_990 },
+    /^Invalid request body: timestamp must be an integer: Unix time in millis/,
+  )
   await f(EVENT, { ...turn, timestamp: 'now' }, /^Invalid request body: timestamp must be an integer/)
   await f(EVENT, { ...turn, primitive_type: 'agent' }, /^Invalid request body: primitive_type must be one of tool/)
   await f(

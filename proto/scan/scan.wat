@@ -428,7 +428,10 @@
             (if (i32.lt_s (local.get $at) (i32.const 0)) (then (return (i32.const -1))))
             (local.set $byte (i32.sub (local.get $at) (local.get $start)))
             (if (i32.eq (local.get $reading) (i32.const 4))
-              (then (if (i32.gt_u (local.get $byte) (i32.const 15)) (then (return (i32.const -1)))))
+              ;; Ten digits are seconds.
+              (then
+                (if (i32.or (i32.gt_u (local.get $byte) (i32.const 15)) (i32.eq (local.get $byte) (i32.const 10)))
+                  (then (return (i32.const -1)))))
               (else
                 (if (i32.ne (local.get $reading) (i32.const 5)) (then (return (i32.const -1))))
                 ;; A decimal of a hundred characters is finite; with an exponent it may be not.

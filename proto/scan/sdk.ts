@@ -5,7 +5,7 @@
 import { isUuid, uuidBytes } from '#proto/ids.ts'
 import type { EventShape } from '#proto/sdk/capture-event.ts'
 import { primitiveTypes } from '#proto/sdk/capture-event.ts'
-import { ID_MAX_LENGTH, type IdPolicy, JSON_MAX_DEPTH } from '#proto/sdk/fields.ts'
+import { ID_MAX_LENGTH, type IdPolicy, isSeconds, JSON_MAX_DEPTH } from '#proto/sdk/fields.ts'
 import { JsonFault, JsonScanner, JsonType, jsonFaultText } from './json.ts'
 import { KeyTable } from './keys.ts'
 import { isNil, ScannedId, uuidAt } from './scanned-id.ts'
@@ -40,6 +40,9 @@ const CLIENT_CONFIG = SESSION_FIELDS.findIndex(of => of.name === 'client_config'
 const SURELY_FINITE = 300
 /** An integer of at most so many characters is exact. */
 const SURELY_EXACT = 15
+
+/** Digits of a Unix time in seconds: see `isSeconds`. */
+const SECONDS_DIGITS = 10
 
 interface Plan {
   readonly keys: KeyTable
@@ -274,9 +277,9 @@ export class SdkScanner {
       else if (c > 0x39) plain = false
     }
     if (reading === Reading.time) {
-      if (plain && whole && end - at <= SURELY_EXACT) return true
+      if (plain && whole && end - at <= SURELY_EXACT && end - at !== SECONDS_DIGITS) return true
       const value = this.#numberOf(at, end)
-      return Number.isInteger(value) && value >= -(2 ** 63) && value < 2 ** 63
+      return Number.isInteger(value) && value >= -(2 ** 63) && value < 2 ** 63 && !isSeconds(value)
     }
     const isPositive = bytes[at] !== 0x2d
     if (plain && end - at < SURELY_FINITE && (isPositive || reading === Reading.number)) return true

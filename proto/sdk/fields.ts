@@ -38,9 +38,17 @@ export const optionalReferenceField = (ids: IdPolicy) =>
 
 export const textField = () => Type.String({ expected: 'a string' })
 export const optionalText = () => optional(Type.String(), 'a string')
+/** What ten digits can say: as seconds 2001 to 2286, as milliseconds some weeks of 1970. Nobody means those. */
+const [SECONDS_FROM, SECONDS_BEFORE] = [1e9, 1e10]
+/** Whether a time was sent in seconds where milliseconds are asked for. */
+export const isSeconds = (time: number): boolean => time >= SECONDS_FROM && time < SECONDS_BEFORE
+
 /** Unix milliseconds. */
-export const optionalTime = () =>
-  optional(Type.Integer({ minimum: -INT64_MAX, exclusiveMaximum: INT64_MAX }), 'an integer: Unix time in milliseconds')
+export const optionalTime = () => {
+  const early = Type.Integer({ minimum: -INT64_MAX, exclusiveMaximum: SECONDS_FROM })
+  const late = Type.Integer({ minimum: SECONDS_BEFORE, exclusiveMaximum: INT64_MAX })
+  return optional(Type.Union([early, late]), 'an integer: Unix time in milliseconds')
+}
 /** Keys to any values: what is no string is written as JSON when it is stored. */
 export const mapOfAnything = () => Type.Record(Type.String(), Type.Unknown())
 export const optionalMap = () => optional(mapOfAnything(), 'an object')

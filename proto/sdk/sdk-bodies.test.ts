@@ -44,6 +44,9 @@ t.test('a session body is taken or refused with a sentence that names the field'
   f({ ...session, metadata: [] }, 'metadata must be an object')
   f({ ...session, timestamp: '1700000000000' }, 'timestamp must be an integer: Unix time in milliseconds')
   f({ ...session, timestamp: 1.5 }, 'timestamp must be an integer: Unix time in milliseconds')
+  const time = 'timestamp must be an integer: Unix time in milliseconds'
+  for (const seconds of [1e9, 1_789_999_990, 9_999_999_999]) f({ ...session, timestamp: seconds }, time)
+  for (const ms of [999_999_999, 1e10, -1_789_999_990, null]) f({ ...session, timestamp: ms }, null)
   f({ ...session, timestamp: 2 ** 63 }, 'timestamp must be an integer: Unix time in milliseconds')
   f({ ...session, tools: 'search' }, 'tools must be an array of strings')
   f({ ...session, tools: ['a', 1] }, 'tools.1 must be a string')

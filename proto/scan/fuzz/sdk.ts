@@ -21,6 +21,9 @@ const EVENTS = [
     metadata: { channel: 'web' },
     timestamp: 1_700_000_000_000,
   }),
+  event({ timestamp: 1_700_000_000 }),
+  event({ timestamp: -170_000_000 }),
+  event({ timestamp: 999_999_999 }),
   event({
     event_id: undefined,
     primitive_type: 'tool',
