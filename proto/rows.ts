@@ -26,6 +26,8 @@ export const Present = {
   inputUnsaid: 1024,
   /** The same of its output. */
   outputUnsaid: 2048,
+  /** It did not succeed, by a failure that another event is counted for: `failed` is 0. */
+  carried: 4096,
 } as const
 
 /** Characters of a preview in `events`; the whole text stands in `texts`. */

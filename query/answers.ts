@@ -77,6 +77,10 @@ export function placeOf({ event_id, ...sent }: Sent & Pick<EventRow, 'event_id'>
   return { event_id, conversation_id, session_id: originalIdOf(sent) ?? conversation_id }
 }
 
+/** Whether an event succeeded: what passes on another's failure did not, either. */
+export const succeeded = ({ failed, present }: Pick<EventRecord, 'failed' | 'present'>): boolean =>
+  failed === 0 && (present & Present.carried) === 0
+
 /** An event for a list; `captured`: whom captures name as its user, where it names none itself. */
 export function eventHead(event: EventRecord, captured: string, valueUnits = VALUE_UNITS): EventHead {
   return {
@@ -85,7 +89,7 @@ export function eventHead(event: EventRecord, captured: string, valueUnits = VAL
     primitive_name: event.name,
     primitive_type: primitiveType(event),
     kind: event.kind,
-    success: event.failed === 0,
+    success: succeeded(event),
     latency: latencyMs(event.duration_ns),
     user_id: event.user_id || captured || null,
     ...apart(event.metadata, valueUnits),

@@ -163,12 +163,13 @@ const amountOf = (amount: number): number | null => (amount === NO_AMOUNT ? null
 
 /** True for what is as its plan says it: no neighbour gave it anything, and it carries no records. */
 function isPlain(reading: ByteReading, plan: Plan): boolean {
-  const { kind, model, provider, failure, lent, sameAs, records } = reading
+  const { kind, model, provider, failure, carried, lent, sameAs, records } = reading
   return (
     kind === plan.kind &&
     model === plan.model &&
     provider === plan.provider &&
     failure === plan.failure &&
+    carried === (failure !== null && plan.passesOn) &&
     lent === NO_LENTS &&
     sameAs === '' &&
     records === null

@@ -154,9 +154,21 @@ export class PackedSpans implements PackedUnits {
 
   /** The span read as an object, with what was decided about it. */
   #asObject(reading: ByteReading, span: number, context: FrameContext): SpanReading {
-    const { kind, model, provider, reported, failure, input, output, counting, lent, sameAs } = reading
+    const { kind, model, provider, reported, failure, carried, input, output, counting, lent, sameAs } = reading
     const whole = readSpan(spanAt(this.#table, this.#bytes, span * SPAN_INTS), context)
-    return Object.assign(whole, { kind, model, provider, reported, failure, input, output, counting, lent, sameAs })
+    return Object.assign(whole, {
+      kind,
+      model,
+      provider,
+      reported,
+      failure,
+      carried,
+      input,
+      output,
+      counting,
+      lent,
+      sameAs,
+    })
   }
 
   /** Ids of all events and of their parents, and their fingerprints. */

@@ -8,7 +8,7 @@ import { billingOf } from '../parsers/otlp/billing.ts'
 import { contentField, contentReader, isOfTurns, type Said } from '../parsers/otlp/content.ts'
 import type { Dialect, Field } from '../parsers/otlp/dialect.ts'
 import { type Accept, Facts, type Found } from '../parsers/otlp/facts.ts'
-import { type Failure, failureOf } from '../parsers/otlp/failure.ts'
+import { type Failure, failureOf, passesOn } from '../parsers/otlp/failure.ts'
 import { readFamily } from '../parsers/otlp/families.ts'
 import { isNobodys, type SpanKind } from '../parsers/otlp/kinds.ts'
 import { type EventSource, eventSource } from '../parsers/otlp/message-events.ts'
@@ -76,6 +76,8 @@ export interface Plan {
   readonly failure: Failure | null
   /** How the failure is read when its events tell of it; null = `failure` is always the same. */
   readonly failing: FailurePlan | null
+  /** Whatever fails of it is counted elsewhere. */
+  readonly passesOn: boolean
   readonly spanKind: number
   readonly statusCode: number
   /** What `metadata` holds. */
@@ -144,7 +146,7 @@ export function planOf(
   if (kind.name.length > 256 || model.length > 256 || sample.provider.length > 256) return null
   return {
     ...{ kind, model, provider: sample.provider },
-    ...{ failure: failureOf(facts), failing: failurePlan(facts) },
+    ...{ failure: failureOf(facts), failing: failurePlan(facts), passesOn: passesOn(kind, facts.isRoot) },
     ...{ spanKind: span.kind, statusCode: span.statusCode, metadata: span.attributes.get('metadata') ?? null },
     ...{
       resource: span.resource,

@@ -41,6 +41,7 @@ export class ByteReading implements Neighbour, Attributes {
   provider = ''
   reported: Reported | null = null
   failure: Failure | null = null
+  carried = false
   input: Said | null = null
   output: Said | null = null
   counting: Counting = 'none'
@@ -61,6 +62,7 @@ export class ByteReading implements Neighbour, Attributes {
     this.begin(plan, table, span * SPAN_INTS, bytes)
     this.records = records
     if (plan.failing !== null) this.failure = readFailure(plan.failing, records?.events ?? [])
+    this.carried = this.failure !== null && plan.passesOn
     this.input = take(plan, 'input', this)
     this.inputPlace = taken
     this.output = take(plan, 'output', this)
@@ -83,6 +85,7 @@ export class ByteReading implements Neighbour, Attributes {
     this.model = plan.model
     this.provider = plan.provider
     this.failure = plan.failure
+    this.carried = plan.failure !== null && plan.passesOn
   }
 
   #reported({ amounts, convention, fields }: NonNullable<Plan['usage']>): Reported {

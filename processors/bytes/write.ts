@@ -205,7 +205,7 @@ function writeIdentity(c: EventsColumns, reading: ByteReading, shared: Shared, a
   c.source.add('otlp')
   c.kind.add(reading.kind.kind)
   c.name.add(reading.kind.name)
-  c.failed.add(failure === null ? 0 : 1)
+  c.failed.add(failure === null || reading.carried ? 0 : 1)
   c.error_type.add(failure === null ? '' : wellFormed(failure.type))
   c.error_message.add(failure === null ? '' : cutBytes(wellFormed(failure.message), ERROR_MESSAGE_MAX_BYTES))
   if (plan.user === null) c.user_id.add('')
@@ -259,6 +259,7 @@ function writeContent(c: EventsColumns, reading: ByteReading, shared: Shared, te
       (usage.cacheWriteTokens === null ? 0 : Present.cacheWriteTokens) |
       (usage.reasoningTokens === null ? 0 : Present.reasoningTokens) |
       unsaidBits(reading.kind, input, output) |
+      (reading.carried ? Present.carried : 0) |
       reading.costBits,
   )
   c.input_bytes.add(addPreview(c.input_preview, input, texts?.input))

@@ -67,8 +67,8 @@ export interface EventDraft {
   /** null = not sent. */
   readonly input: string | null
   readonly output: string | null
-  /** Bits of `present` for what of both nobody said. */
-  readonly unsaid?: number
+  /** Other bits of `present`: texts that nobody said, a failure that another event is counted for. */
+  readonly marks?: number
   readonly checkpoints?: string
   /** Not finished: the row adds remarks about what it had to cut. */
   readonly metadata: MetadataBuilder
@@ -88,6 +88,7 @@ export function eventRows(
   const usage = draft.usage ?? NO_USAGE
   const costing = costingNoted(draft, usage, context)
   const durationNs = draft.durationNs ?? -1
+  const tells = draft.failed || ((draft.marks ?? 0) & Present.carried) > 0
   const event: EventRow = {
     organization: context.organization,
     conversation_id: draft.conversationId,
@@ -104,8 +105,8 @@ export function eventRows(
     kind: draft.kind,
     name: short(draft.name, 'name', draft.metadata),
     failed: draft.failed ? 1 : 0,
-    error_type: draft.failed ? short(draft.errorType ?? '', 'error_type', draft.metadata) : '',
-    error_message: draft.failed ? cutBytes(wellFormed(draft.errorMessage ?? ''), ERROR_MESSAGE_MAX_BYTES) : '',
+    error_type: tells ? short(draft.errorType ?? '', 'error_type', draft.metadata) : '',
+    error_message: tells ? cutBytes(wellFormed(draft.errorMessage ?? ''), ERROR_MESSAGE_MAX_BYTES) : '',
     user_id: wellFormed(draft.userId ?? ''),
     provisional: draft.provisional === true ? 1 : 0,
     model: short(draft.model ?? '', 'model', draft.metadata),
@@ -223,7 +224,7 @@ function short(text: string, field: string, metadata: MetadataBuilder): string {
 const counted = ['inputTokens', 'outputTokens', 'cacheReadTokens', 'cacheWriteTokens', 'reasoningTokens'] as const
 
 function presentOf(draft: EventDraft, usage: Usage): number {
-  let bits = draft.unsaid ?? 0
+  let bits = draft.marks ?? 0
   if (draft.input !== null) bits |= Present.input
   if (draft.output !== null) bits |= Present.output
   return bits | usageBits(usage)

@@ -54,7 +54,7 @@ export async function readOldest(
 /** What a span tree needs of an event. */
 export type SpanRecord = Pick<
   EventRecord,
-  'event_id' | 'parent_id' | 'span_id' | 'ts' | 'duration_ns' | 'kind' | 'name' | 'failed'
+  'event_id' | 'parent_id' | 'span_id' | 'ts' | 'duration_ns' | 'kind' | 'name' | 'failed' | 'present'
 >
 
 // One row of arrays: a million small objects would cost several times the memory of their text.
@@ -62,9 +62,9 @@ const SPANS_SQL = `
   SELECT
     groupArray(event_id) AS event_id, groupArray(parent_id) AS parent_id, groupArray(span_id) AS span_id, groupArray(ts) AS ts,
     groupArray(duration_ns) AS duration_ns, groupArray(toString(kind)) AS kind, groupArray(toString(name)) AS name,
-    groupArray(failed) AS failed
+    groupArray(failed) AS failed, groupArray(present) AS present
   FROM (
-    SELECT event_id, parent_id, span_id, ts, duration_ns, kind, name, failed
+    SELECT event_id, parent_id, span_id, ts, duration_ns, kind, name, failed, present
     FROM events FINAL
     PREWHERE ${OF_CONVERSATIONS}
     ORDER BY ${OLDEST_FIRST}
@@ -76,7 +76,7 @@ export async function oldestSpans(reader: Reader, bounds: ConversationBounds, li
   type Columns = { readonly [Field in keyof SpanRecord]: readonly SpanRecord[Field][] }
   const [found] = await reader.read<Columns>('conversation_spans', SPANS_SQL, { ...bounds, limit })
   if (found === undefined) return []
-  const { parent_id, span_id, ts, duration_ns, kind, name, failed } = found
+  const { parent_id, span_id, ts, duration_ns, kind, name, failed, present } = found
   const at = <T>(column: readonly T[], i: number): T => column[i] as T
   return found.event_id.map((event_id, i) => ({
     event_id,
@@ -87,6 +87,7 @@ export async function oldestSpans(reader: Reader, bounds: ConversationBounds, li
     kind: at(kind, i),
     name: at(name, i),
     failed: at(failed, i),
+    present: at(present, i),
   }))
 }
 

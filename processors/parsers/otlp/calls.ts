@@ -13,6 +13,7 @@ export function joinCalls(families: readonly Family[]): void {
       if (outer !== null) join(outer.reading, reading)
     } else if (isExecution(reading) && family.parent?.reading.kind.kind === 'tool') {
       takeOver(family.parent.reading, reading)
+      reading.carried ||= reading.failure !== null
     }
   }
   joinModelCalls(families)
@@ -21,6 +22,7 @@ export function joinCalls(families: readonly Family[]): void {
 function join(call: Neighbour, other: Neighbour): void {
   takeOver(call, other)
   other.sameAs = call.facts.span.spanId
+  other.carried ||= other.failure !== null
   other.kind = { ...other.kind, kind: 'other' }
 }
 

@@ -44,6 +44,7 @@ export type FieldSources = Partial<Readonly<Record<Field, readonly Source[]>>>
 /**
  * What a span can be.
  * - `step`: a step that its framework says is neither agent nor call; a root is the turn
+ * - `around`: a span around turns, never one itself
  * - `span`: a step that its framework says nothing about; its attributes may still tell
  * - `protocol`: what both ends of a connection say to each other around calls; it makes no conversation
  */
@@ -56,6 +57,7 @@ export type Type =
   | 'prompt'
   | 'other'
   | 'step'
+  | 'around'
   | 'span'
   | 'protocol'
 

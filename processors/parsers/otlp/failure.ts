@@ -3,6 +3,7 @@ import type { Value } from '#proto/otlp/span.ts'
 import { asName, asText } from './accept.ts'
 import type { Facts } from './facts.ts'
 import { Sign } from './keys.ts'
+import { reasons, type SpanKind } from './kinds.ts'
 import type { Rule } from './rules.ts'
 import { failureSigns, steering } from './signs.ts'
 
@@ -21,6 +22,15 @@ export function failureOf(facts: Facts): Failure | null {
   const type = facts.find('error_type', asName)?.value ?? ''
   const said = facts.find('error_message', asMessage)?.value ?? ''
   return failureSaying(by, { type, said, status: facts.span.statusMessage })
+}
+
+/**
+ * True for spans whose failure is never their own: steps, and what is around turns, pass on what failed below them, and the requests of a call
+ * are a part of it.
+ */
+export function passesOn({ kind, type, by }: SpanKind, isRoot: boolean): boolean {
+  if (kind !== 'other') return false
+  return type === 'step' || type === 'around' || (by === reasons.plumbing && !isRoot)
 }
 
 /** A failure of which this is said, and what the status says of it; null when the framework only steers by it. */

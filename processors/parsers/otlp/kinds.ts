@@ -34,6 +34,7 @@ export const reasons = {
 } as const
 
 const kindOfType: Readonly<Record<Exclude<Type, 'span' | 'step'>, EventKind>> = {
+  around: 'other',
   protocol: 'other',
   agent: 'agent',
   llm: 'llm',
@@ -152,8 +153,11 @@ function untyped(facts: Facts, by: string): SpanKind {
   if (!turn && (facts.signs & Sign.model) !== 0) {
     return { kind: 'llm', name: nameOf('llm', facts), type: 'llm', typed, by: reasons.modelAttributes }
   }
-  if (!facts.isRoot) return { kind: 'other', name: facts.span.name, type: 'span', typed, by: by || reasons.child }
-  if (!turn && (facts.signs & Sign.plumbing) !== 0) {
+  const isPlumbing = !turn && (facts.signs & Sign.plumbing) !== 0
+  if (!facts.isRoot && !isPlumbing) {
+    return { kind: 'other', name: facts.span.name, type: 'span', typed, by: by || reasons.child }
+  }
+  if (isPlumbing) {
     return { kind: 'other', name: facts.span.name, type: 'span', typed, by: reasons.plumbing }
   }
   return { kind: 'agent', name: nameOf('agent', facts), type: 'agent', typed, by: by || reasons.root }

@@ -33,6 +33,8 @@ export interface Neighbour {
   provider: string
   reported: Reported | null
   failure: Failure | null
+  /** Its failure is that of another span, which is counted for it. */
+  carried: boolean
   input: Said | null
   output: Said | null
   counting: Counting

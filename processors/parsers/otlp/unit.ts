@@ -2,7 +2,7 @@
 // settled in batch.ts, between the two halves here.
 import { NIL_UUID, spanEventId } from '#proto/ids.ts'
 import type { Span } from '#proto/otlp/span.ts'
-import type { EventRow, TextRow } from '#proto/rows.ts'
+import { type EventRow, Present, type TextRow } from '#proto/rows.ts'
 import { fromMs, nanosBetween } from '#proto/time.ts'
 import type { FrameContext } from '../../outcome.ts'
 import type { MetadataBuilder } from '../metadata.ts'
@@ -11,7 +11,7 @@ import { billingOf } from './billing.ts'
 import { contentOf, unsaidBits } from './content.ts'
 import { belongingOf, type Revealed, revealedBy } from './conversation.ts'
 import { type Considered, Facts } from './facts.ts'
-import { failureOf } from './failure.ts'
+import { failureOf, passesOn } from './failure.ts'
 import { kindOf } from './kinds.ts'
 import { modelOf, providerOf } from './model.ts'
 import { NO_LENTS, type SpanReading } from './reading.ts'
@@ -38,9 +38,11 @@ export function readSpan(span: Span, context: FrameContext, considered: Consider
   const reported = reportedBy(facts, model)
   const input = contentOf(facts, kind.kind, 'input')
   const output = contentOf(facts, kind.kind, 'output')
+  const failure = failureOf(facts) ?? (kind.kind === 'tool' ? failureInResult(output, facts.dialects) : null)
   return {
     ...{ facts, kind, belonging, model, provider, reported, input, output },
-    failure: failureOf(facts) ?? (kind.kind === 'tool' ? failureInResult(output, facts.dialects) : null),
+    failure,
+    carried: failure !== null && passesOn(kind, facts.isRoot),
     counting: 'none',
     lent: NO_LENTS,
     sameAs: '',
@@ -72,7 +74,7 @@ export function rowsOf(reading: SpanReading, context: FrameContext): SpanRows {
       at: span.start ?? span.end ?? fromMs(context.receivedAtMs),
       durationNs: durationOf(span, kept.metadata),
       name: kind.name,
-      failed: failure !== null,
+      failed: failure !== null && !reading.carried,
       errorType: failure?.type ?? '',
       errorMessage: failure?.message ?? '',
       userId: belonging.userId,
@@ -83,7 +85,7 @@ export function rowsOf(reading: SpanReading, context: FrameContext): SpanRows {
       billing: billingOf(span.attributes, usage),
       input: input?.text ?? null,
       output: output?.text ?? null,
-      unsaid: unsaidBits(kind, input, output),
+      marks: unsaidBits(kind, input, output) | (reading.carried ? Present.carried : 0),
       metadata: kept.metadata,
       content: kept.content,
     },

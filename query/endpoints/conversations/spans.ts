@@ -10,7 +10,7 @@ import {
 } from '#proto/dashboard/conversations.ts'
 import { ParleyError } from '#proto/errors.ts'
 import { NIL_UUID } from '#proto/ids.ts'
-import { cutValues, isoTime, previewOf, usageOf } from '../../answers.ts'
+import { cutValues, isoTime, previewOf, succeeded, usageOf } from '../../answers.ts'
 import { requireConversation } from '../../asked-conversation.ts'
 import { endpoint } from '../../endpoint.ts'
 import type { Reader } from '../../reader.ts'
@@ -101,7 +101,7 @@ function spanHead(node: SpanRecord) {
     kind: node.kind,
     start_time: isoTime(node.ts),
     duration_ms: Math.max(Number(node.duration_ns), 0) / 1_000_000,
-    success: node.failed === 0,
+    success: succeeded(node),
   }
 }
 

@@ -23,7 +23,7 @@ export const errorsList = endpoint({
 
 /** The body of the endpoint. */
 export async function readErrors(call: Call, request: ErrorsRequest) {
-  const read = (slice: Slice): Promise<EventRecord[]> => readSlice(call, { ...request, success: false }, slice)
+  const read = (slice: Slice): Promise<EventRecord[]> => readSlice(call, { ...request, failures: true }, slice)
   const { found, rows } = (await readKeptPage(call, request)) ?? (await readAsked(call, request, read))
   return {
     errors: rows.map(({ row, record, texts }): ErrorRow => ({ ...row, ...failureOf(record, texts) })),

@@ -106,7 +106,7 @@ export async function exportErrors(asked: Call, request: ErrorsRequest): Promise
     event_id: _4,
     ...base
   } = request as Partial<RawLogsRequest> & ErrorsRequest
-  const events = slices(call, { ...base, success: false })
+  const events = slices(call, { ...base, failures: true })
   return lines(call, events, [...ERROR_COLUMNS, await metadataColumn(call), ...TAIL], request.exclude_io)
 }
 

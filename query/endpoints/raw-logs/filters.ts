@@ -1,5 +1,6 @@
 // The filters of raw logs as conditions on rows of `events`.
 import type { BaseFilters } from '#proto/dashboard/shared.ts'
+import { Present } from '#proto/rows.ts'
 import type { Captured, Conditions } from '../../filters.ts'
 import { allOf, eventConditions, NOTHING } from '../../filters.ts'
 import { contains, ownCondition, PREVIEWS } from '../../reads/search.ts'
@@ -11,6 +12,8 @@ export interface LogFilters {
   readonly conversation_id?: string
   readonly search_query?: string
   readonly success?: boolean
+  /** Failures alone that are counted: of one that others pass on, where it happened. */
+  readonly failures?: true
 }
 
 /** Everything but time, paging and the conversation, which narrow by key. The search uses `{lower}`, the beginning of the page. */
@@ -18,14 +21,17 @@ export function logConditions(request: LogFilters & BaseFilters, captured?: Capt
   return allOf(
     eventConditions(request, captured),
     successCondition(request.success),
+    request.failures === true ? FAILURES : NOTHING,
     searchCondition(request.search_query),
   )
 }
 
-/** Outcome of the event. */
+const FAILURES: Conditions = { sql: ['failed = 1'], parameters: {} }
+
+/** Outcome of the event; what passes on another's failure did not succeed. */
 export function successCondition(success: boolean | undefined): Conditions {
   if (success === undefined) return NOTHING
-  return { sql: ['failed = {failed:UInt8}'], parameters: { failed: success ? 0 : 1 } }
+  return { sql: [`${success ? 'NOT ' : ''}(failed = 1 OR bitAnd(present, ${Present.carried}) > 0)`], parameters: {} }
 }
 
 /** The text anywhere in name, ids, input or output, ignoring case: where no index answers, among the events of a page's reach. */

@@ -152,7 +152,9 @@ async function readIn(
     return readEvents(call.reader, found)
   }
   return readLogPage(call.reader, {
-    ...(request.success === false ? { each: eventsEachFailure(call.kept, call.organization.id, window) } : {}),
+    ...(request.success === false || request.failures === true
+      ? { each: eventsEachFailure(call.kept, call.organization.id, window) }
+      : {}),
     window,
     conditions: allOf(logConditions(request, captured), more),
     conversation: request.conversation_id,

@@ -31,7 +31,7 @@ export const adk: Dialect = {
   names: {
     ...{ call_llm: 'llm', 'execute_tool (merged tools)': 'other', send_data: 'other' },
     // Around the agents of a turn.
-    ...{ invocation: 'other', 'invoke_workflow ': 'other' },
+    ...{ invocation: 'around', 'invoke_workflow ': 'around' },
   },
   // Of the first schema: `call_llm` is around it.
   innerCalls: ['gen_ai.agent.name', 'gen_ai.system'],

@@ -16,7 +16,7 @@ export const crewai: Dialect = {
   late: { output: ['crewai.crew.result'] },
   names: {
     ...{ 'Crew Created': 'other', 'Task Created': 'other', 'Task Execution': 'other', 'Tool Usage': 'other' },
-    ...{ 'crewai.workflow': 'other', 'invoke_workflow ': 'other' },
+    ...{ 'crewai.workflow': 'around', 'invoke_workflow ': 'around' },
   },
   // A crew around its agents.
   aroundAgents: ['crew_agents'],

@@ -40,7 +40,7 @@ export const livekit: Dialect = {
     agent_speaking: 'other',
     start_agent_activity: 'other',
     // Around all turns of a session.
-    agent_session: 'other',
+    agent_session: 'around',
   },
   repeatsUsage: true,
   toolKeys: ['lk.function_tool.name', 'lk.function_tool.id'],
