@@ -31,6 +31,21 @@ const OTHERWISE: readonly { readonly version: string; readonly place: RegExp; re
     why: 'events of one instant stood in the order of their ids',
   },
   { version: '0.1.0', place: /\.fields\[\d+\]\.looked: /, why: 'fields are looked for in fewer places' },
+  {
+    version: '0.1.0',
+    place: /\.metadata\.(?:parley|resource|otel)\.[\w.]+: undefined instead of /,
+    why: 'keys of parley’s own stood among those of senders',
+  },
+  { version: '0.1.0', place: /^\.keys: 21 instead of 29/, why: 'keys of parley’s own stood in lists of keys' },
+  {
+    version: '0.1.0',
+    place: /\.connection_type: "(?:sdk|mcp|voice|otlp)" instead of ""/,
+    why: 'a conversation had no connection type where no sender named one',
+  },
+  { version: '0.1.0', place: /^: "event_id,session_id,timestamp,user_id,/, why: 'files had fewer columns' },
+  { version: '0.1.0', place: /\.duration_ms: /, why: 'a conversation ended when its last event began' },
+  { version: '0.1.0', place: /\.(?:p50|p95|p99|max)_latency: /, why: 'the longest time was that of a bucket' },
+  { version: '0.1.0', place: /^\.url: null instead of "https:/, why: 'the address of a recording was the platform’s' },
 ]
 const [releases, { url }] = await Promise.all([readReleases(), sharedClickHouse()])
 
