@@ -2,6 +2,7 @@
 import type { TimeRange } from '#proto/dashboard/shared.ts'
 import { NIL_UUID } from '#proto/ids.ts'
 import type { SessionRow } from '#proto/rows.ts'
+import { Present } from '#proto/rows.ts'
 import { fractionsOf } from '#runtime/seeded.ts'
 import type { Store } from '#store/client.ts'
 import { aggregateInserts } from '#test/folding.ts'
@@ -138,6 +139,7 @@ function drawData({ organization, count, dice }: Share): Drawn {
       error_message: failed === 1 ? pick(ERRORS) : '',
       duration_ns: random() < 0.2 ? -1 : below(3_000_000) * 1000,
       input_tokens: below(1000),
+      ...(i % 3 === 0 ? { present: Present.inputTokens } : {}),
       metadata: {
         ...(random() < 0.3 ? { plan: pick(SAID_PLANS) } : {}),
         event_type: pick(['turn', 'call']),

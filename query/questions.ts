@@ -69,6 +69,7 @@ export const QUESTIONS = {
   metadata_distribution: 'figures',
   metadata_total: 'figures',
   p95: 'figures',
+  spending: 'figures',
   ragged_conversations: 'figures',
   ragged_figures: 'figures',
   ragged_said: 'figures',

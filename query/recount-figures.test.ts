@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Test } from 'tap'
 import t from 'tap'
-import { latencyOfBucket } from '#proto/rows.ts'
+import { latencyOfBucket, Present } from '#proto/rows.ts'
 import { foldEvents } from '#test/folding.ts'
 import { createTenant, eventually } from '#test/rig.ts'
 import { scaled } from '#test/scale.ts'
@@ -147,7 +147,15 @@ function dashboardOf(filters: Filters) {
     p95_latency: percentile(events, 0.95),
     daily_errors: daily(failedOf),
     previous: start === Number.NEGATIVE_INFINITY ? null : totals(eventsOf(data, before)),
+    ...spendingOf(events),
   }
+}
+
+/** None of these events is a span of a trace, and none has a price. */
+function spendingOf(events: readonly StoredEvent[]) {
+  const used = events.filter(({ event }) => (event.present & Present.inputTokens) > 0)
+  const input_tokens = used.reduce((sum, { event }) => sum + event.input_tokens, 0)
+  return { input_tokens, output_tokens: 0, cost: used.length > 0 ? null : 0, unpriced_calls: used.length }
 }
 
 const TOOLS = new Set(['tool', 'resource', 'prompt'])

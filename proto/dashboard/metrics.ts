@@ -10,8 +10,8 @@ export const TimelinePoint = Type.Object({ day: DateTime, count: Count })
 const Rate = Nullable(Type.Number({ minimum: 0, maximum: 1 }))
 const Milliseconds = Nullable(Type.Number({ minimum: 0 }))
 
-/** Figures of a window. Distinct counts are exact and never sums of daily ones; daily arrays have every day. */
-export const CommandCenterMetrics = Type.Object({
+/** Figures of a window as other answers need them. Distinct counts are exact and never sums of daily ones; daily arrays have every day. */
+export const WindowMetrics = Type.Object({
   total_calls: Count,
   total_conversations: Count,
   active_users: Count,
@@ -28,6 +28,18 @@ export const CommandCenterMetrics = Type.Object({
   previous: Nullable(
     Type.Object({ total_calls: Count, total_conversations: Count, active_users: Count, success_rate: Rate }),
   ),
+})
+export type WindowMetrics = Static<typeof WindowMetrics>
+
+/** The same with what was used and what it cost: every token once, where an agent says again what the calls below it used. */
+export const CommandCenterMetrics = Type.Object({
+  ...WindowMetrics.properties,
+  input_tokens: Count,
+  output_tokens: Count,
+  /** US dollars of what has a price; null where something was used and nothing of it has one. */
+  cost: Nullable(Type.Number({ minimum: 0 })),
+  /** Events with tokens whose price nobody knows: what they cost is missing in `cost`. */
+  unpriced_calls: Count,
 })
 export type CommandCenterMetrics = Static<typeof CommandCenterMetrics>
 

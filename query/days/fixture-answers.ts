@@ -1,5 +1,5 @@
 // What pages of an organization show, from kept days or without them: for tests that compare the two.
-import type { CommandCenterMetrics } from '#proto/dashboard/metrics.ts'
+import type { WindowMetrics } from '#proto/dashboard/metrics.ts'
 import type { ToolStat } from '#proto/dashboard/tools.ts'
 import { NIL_UUID } from '#proto/ids.ts'
 import { silentLog } from '#test/rig.ts'
@@ -28,7 +28,7 @@ export const MONTH = { time_range: '1m' }
 
 /** What pages show. */
 export interface Answer {
-  readonly metrics: CommandCenterMetrics
+  readonly metrics: WindowMetrics
   readonly underFilters: unknown
   readonly tools: readonly ToolStat[]
   readonly histories: Histories

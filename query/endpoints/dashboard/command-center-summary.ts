@@ -8,7 +8,7 @@ import { readErrors } from '../errors/list.ts'
 import { askedTools } from '../tools/filters.ts'
 import { readToolStats } from '../tools/stats.ts'
 import { readStories } from '../user-stories/list.ts'
-import { readMetrics } from './metrics.ts'
+import { readDashboard } from './metrics.ts'
 
 /** Conversations of a page of user stories at most. */
 const STORIES_MAX = 100
@@ -34,7 +34,7 @@ export const commandCenterSummary = endpoint({
       return value
     }
     // What open days have gained is read for all parts at once.
-    const figures = () => readMetrics(call, request, ['tools', 'prices'])
+    const figures = () => readDashboard(call, request, ['tools', 'prices'])
     // Lists first: while the store reads their rows, figures are added up. Under filters lists borrow what figures have read of edges.
     const ofFilters = request.metadata_filters?.length ? figures() : undefined
     const [user_stories, errors, metrics, tool_stats] = await Promise.all([

@@ -26,6 +26,8 @@ t.test('the dashboard counts events, conversations and users of a week, by day',
     avg_latency: 101.1,
     p95_latency: P95,
     previous: { total_calls: 0, total_conversations: 0, active_users: 0, success_rate: null },
+    // Of the trace's model call: its agent says the same again.
+    ...{ input_tokens: 50, output_tokens: 5, cost: null, unpriced_calls: 1 },
   })
   const days = ['08', '09', '10', '11', '12', '13', '14', '15'].map(day => `2026-06-${day}T00:00:00.000Z`)
   t.strictSame(
@@ -77,6 +79,18 @@ t.test('series of a window that begins long ago begin with the data', async t =>
   t.strictSame([bucket_seconds, series[0].points.length, series[0].total], [86_400, 21, 16])
   const tools = (await post('tool-time-series', { from })).body
   t.strictSame([tools.bucket_seconds, tools.series[0].points.length], [86_400, 21])
+})
+
+t.test('the dashboard says what was used, what that cost, and of how much nobody knows it', async t => {
+  const spending = async (body: object, key = a.apiKey) => {
+    const { input_tokens, output_tokens, cost, unpriced_calls } = (await post('dashboard', body, key)).body
+    return [input_tokens, output_tokens, cost, unpriced_calls]
+  }
+  t.strictSame(await spending({ time_range: 'all' }), [50, 5, 1.2345, 1], 'with the call, which has a price')
+  t.strictSame(await spending({ time_range: 'all', agent_name: 'planner' }), [0, 0, 0, 0], 'it says it again')
+  t.strictSame(await spending({ time_range: '1h' }), [0, 0, 0, 0], 'nothing used is nothing spent')
+  const metrics = (await post('command-center-summary', { time_range: 'all' })).body.metrics
+  t.match(metrics, { input_tokens: 50, output_tokens: 5, cost: 1.2345, unpriced_calls: 1 })
 })
 
 t.test('another organization has figures of its own', async t => {

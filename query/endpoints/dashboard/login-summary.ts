@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import type { LoginSummary, SummarySection } from '#proto/dashboard/login-summary.ts'
 import { LoginSummaryRequest, LoginSummary as Shape, SUMMARY_WORDS_MAX } from '#proto/dashboard/login-summary.ts'
-import type { CommandCenterMetrics } from '#proto/dashboard/metrics.ts'
+import type { WindowMetrics } from '#proto/dashboard/metrics.ts'
 import type { Call } from '../../endpoint.ts'
 import { endpoint } from '../../endpoint.ts'
 import { NOTHING } from '../../filters.ts'
@@ -46,7 +46,7 @@ export const loginSummary = endpoint({
   },
 })
 
-const readFigures = (call: Call, from: string, to: string): Promise<CommandCenterMetrics> =>
+const readFigures = (call: Call, from: string, to: string): Promise<WindowMetrics> =>
   readMetrics(call, { time_range: '1w', from, to, page: 1, page_size: 1 })
 
 /** The most frequent failures. */
@@ -56,7 +56,7 @@ async function readFailures({ reader, nowMs }: Call): Promise<FailureGroup[]> {
   return groups
 }
 
-function sentences(figures: CommandCenterMetrics, worst: FailureGroup | undefined): string {
+function sentences(figures: WindowMetrics, worst: FailureGroup | undefined): string {
   const { total_calls, total_conversations, active_users, error_count, p95_latency, previous } = figures
   const said = [
     `In the last 48 hours there ${total_calls === 1 ? 'was' : 'were'} ${counted(total_calls, 'event')} in ${counted(total_conversations, 'conversation')}` +
@@ -70,11 +70,7 @@ function sentences(figures: CommandCenterMetrics, worst: FailureGroup | undefine
   return said.join(' ')
 }
 
-function sectionsOf(
-  figures: CommandCenterMetrics,
-  failures: readonly FailureGroup[],
-  filters: string,
-): SummarySection[] {
+function sectionsOf(figures: WindowMetrics, failures: readonly FailureGroup[], filters: string): SummarySection[] {
   const { total_calls, total_conversations, active_users, previous } = figures
   const usage = (title: string, page: string, count: number, before: number) => ({
     ...{ title, detail: sentence(change(count, before)), href: `/${page}?${filters}`, count },
@@ -115,7 +111,7 @@ function change(count: number, before: number): string {
   return `${percent(Math.abs(count - before) / before)} ${count > before ? 'more' : 'fewer'} than in the 48 hours before`
 }
 
-function failedBefore(previous: CommandCenterMetrics['previous']): string {
+function failedBefore(previous: WindowMetrics['previous']): string {
   const rate = previous?.success_rate ?? null
   return rate === null
     ? 'there is nothing before to compare with'

@@ -1,5 +1,5 @@
 // POST /dashboard/api/dashboard: the figures of a window, by day, and those of the window before.
-import { CommandCenterMetrics } from '#proto/dashboard/metrics.ts'
+import { CommandCenterMetrics, type WindowMetrics } from '#proto/dashboard/metrics.ts'
 import { QueryFilters } from '#proto/dashboard/shared.ts'
 import { type AskedFigures, readKeptFigures, type WindowFigures } from '../../days/figures.ts'
 import { readFilteredFigures } from '../../days/filtered.ts'
@@ -9,6 +9,7 @@ import { endpoint } from '../../endpoint.ts'
 import { eventConditions, onlyMetadataOf } from '../../filters.ts'
 import type { DaySums, Distinct } from '../../reads/metrics.ts'
 import { averageOf, readDaySums, readDistinct, readP95 } from '../../reads/metrics.ts'
+import { readSpending } from '../../reads/spending.ts'
 import type { Series } from '../../series.ts'
 import { daysOf, fillSeries } from '../../series.ts'
 import { isLong, startOfDay, windowBefore, windowOf } from '../../window.ts'
@@ -17,18 +18,30 @@ export const dashboard = endpoint({
   method: 'POST',
   path: '/dashboard/api/dashboard',
   auth: 'any',
-  about: 'Events, conversations, users, failures and latency of a window, by day, and of the window before.',
+  about:
+    'Events, conversations, users, failures, latency, tokens and cost of a window, by day, and of the window before.',
   request: QueryFilters,
   response: CommandCenterMetrics,
-  work: readMetrics,
+  work: readDashboard,
 })
 
 /** The body of the endpoint; `beside`: what other parts of the request will ask of kept days. */
-export async function readMetrics(
+export async function readDashboard(
   call: Call,
   request: QueryFilters,
   beside: readonly Kind[] = [],
 ): Promise<CommandCenterMetrics> {
+  const asked = { window: windowOf(request, call.nowMs), conditions: eventConditions(request) }
+  const [metrics, spending] = await Promise.all([readMetrics(call, request, beside), readSpending(call.reader, asked)])
+  return { ...metrics, ...spending }
+}
+
+/** The same without tokens and costs. */
+export async function readMetrics(
+  call: Call,
+  request: QueryFilters,
+  beside: readonly Kind[] = [],
+): Promise<WindowMetrics> {
   const { nowMs } = call
   const window = windowOf(request, nowMs)
   const before = windowBefore(window, nowMs)
@@ -80,7 +93,7 @@ async function readFigures(
   return { sums, counts, p95 }
 }
 
-type Totals = NonNullable<CommandCenterMetrics['previous']>
+type Totals = NonNullable<WindowMetrics['previous']>
 
 /** What is of the window before. */
 const earlier = <T extends { readonly current: 0 | 1 }>(rows: readonly T[]): T[] =>
