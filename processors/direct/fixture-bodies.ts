@@ -52,6 +52,12 @@ export const usualEvents: readonly object[] = [
     checkpoints: [],
     timestamp: '1789999990000.25',
   },
+  // Texts as SDKs write them: JSON, JSON of ASCII, an object around them.
+  { ...turn, args: JSON.stringify('Grüße "😀"'), result: '"Gr\\u00fc\\u00dfe"' },
+  { ...turn, args: JSON.stringify({ input: 'Grüße' }), result: JSON.stringify({ output: '' }) },
+  { ...turn, args: { input: 'Grüße\n' }, result: '""', primitive_type: '', success: false },
+  { ...turn, args: JSON.stringify({ input: 'its own' }), result: '"said"', primitive_type: 'tool' },
+  { ...turn, args: '"Gr\\u00FC"', result: '{"output": "spaced"}' },
   // Numbers that a double would round.
   {
     ...turn,

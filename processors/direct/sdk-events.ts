@@ -6,6 +6,7 @@ import { conversationIdOf } from '#proto/ids.ts'
 import { jsonText } from '#proto/json.ts'
 import { JsonType } from '#proto/scan/json.ts'
 import { KeyTable } from '#proto/scan/keys.ts'
+import { FORM_NOTES, type SentSide, saidText } from '#proto/sdk/sent-text.ts'
 import { nanosOfMs } from '../parsers/amounts.ts'
 import { costingOf, costNote } from '../parsers/cost.ts'
 import { NAME_UNITS } from '../parsers/rows.ts'
@@ -29,6 +30,21 @@ const primitiveTable = new KeyTable([' ', 'tool', 'resource', 'prompt'])
 
 const body = new BodyFields(FIELDS)
 const { scanner, types, starts, ends, escapes } = body
+
+/** Where a side stands among the places of an event, and its bits. */
+const SIDES = {
+  input: { place: At.input, said: Bit.input, escaped: Bit.escapedInput },
+  output: { place: At.output, said: Bit.output, escaped: Bit.escapedOutput },
+} as const
+
+const [BACKSLASH, OPEN_OBJECT] = [0x5c, 0x7b]
+
+/** False for a string that surely is no text in the form of JSON: a quote in a string is escaped, and so may be a brace. */
+function mayBeWrapped(field: number, inObjects: boolean): boolean {
+  const at = (starts[field] as number) + 1
+  const first = scanner.bytes[at]
+  return escapes[field] === 1 && (first === BACKSLASH || (inObjects && first === OPEN_OBJECT))
+}
 
 /** Whose an event is, and what its tokens cost there. */
 export interface EventOwner {
@@ -234,8 +250,8 @@ export class SdkEvents {
         this.#more().name = body.textOf(primitive_name).toWellFormed()
       }
     }
-    this.#captured(first, base, args, At.input, Bit.input, Bit.escapedInput)
-    this.#captured(first, base, result, At.output, Bit.output, Bit.escapedOutput)
+    this.#captured(first, base, args, 'input')
+    this.#captured(first, base, result, 'output')
     return true
   }
 
@@ -245,18 +261,22 @@ export class SdkEvents {
     this.at[into + 1] = base + (ends[field] as number) - 1
   }
 
-  #captured(first: number, base: number, field: number, into: number, bit: number, escapedBit: number): void {
+  #captured(first: number, base: number, field: number, side: SentSide): void {
     const type = types[field]
     if (type === JsonType.none || type === JsonType.null) return
-    this.#flag(first, bit)
-    if (type === JsonType.string) {
-      this.#place(first + into, field, base)
-      if (escapes[field] === 1) this.#flag(first, escapedBit)
+    const { place, said, escaped } = SIDES[side]
+    const inObjects = (this.at[first + At.kind] as number) < MCP
+    if (type === JsonType.string && !mayBeWrapped(field, inObjects)) {
+      this.#flag(first, said)
+      this.#place(first + place, field, base)
+      if (escapes[field] === 1) this.#flag(first, escaped)
       return
     }
-    const text = jsonText(body.valueOf(field)).toWellFormed()
-    if (into === At.input) this.#more().input = text
-    else this.#more().output = text
+    const sent = type === JsonType.string ? body.textOf(field) : jsonText(body.valueOf(field))
+    const { text, form } = saidText(sent.toWellFormed(), side, inObjects)
+    if (form !== 'plain') this.#more().notes.push([FORM_NOTES[side], form])
+    this.#flag(first, said)
+    if (text !== '') this.#more()[side] = text
   }
 
   #usage(first: number, context: EventContext): boolean {

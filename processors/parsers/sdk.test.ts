@@ -15,6 +15,40 @@ const event = (fields: object, more: object = {}): EventRow =>
 const session = (fields: object) =>
   unitsOf(parseSession(json({ session_id: SESSION, ...fields }), 'json', context))[0]?.sessions[0]
 
+t.test('texts are what was said in them, whatever the SDK wrote around it', async t => {
+  const f = (sent: object, input: string, output: string, as: Partial<EventRow> = {}) => {
+    const row = event(sent)
+    t.same([row.input_preview, row.output_preview], [input, output], JSON.stringify(sent))
+    t.equal(row.input_bytes, Buffer.byteLength(input))
+    t.match(row, as)
+  }
+  // The SDK for Python, then the one for JavaScript.
+  f({ args: '"Hello! Gr\\u00fc\\u00dfe \\ud83d\\ude00"', result: '""' }, 'Hello! Grüße 😀', '')
+  f(
+    { args: '{"input":"Hello! Grüße"}', result: '{"output":"She said \\"ok\\"\\n"}' },
+    'Hello! Grüße',
+    'She said "ok"\n',
+  )
+  f({ args: { input: 'as an object' }, result: '{"output":""}' }, 'as an object', '')
+  f({ args: '{"input":"Hi"}', result: '"No"', success: false }, 'Hi', 'No', { failed: 1, error_message: 'No' })
+  f({ args: '{"input":"its own"}', result: '"said"', primitive_type: 'tool' }, '{"input":"its own"}', 'said')
+  for (const same of [
+    ...[
+      '"open',
+      '""open"',
+      '{"input":"a","b":1}',
+      '{"input": "a"}',
+      '{"input":1}',
+      '{"output":"x"}',
+      '{}',
+      '"\\ud83d"',
+    ],
+    ...['"Gr\\u00FC"', '"a" and "b"', ' "a"', '[]', '5', 'null'],
+  ]) {
+    f({ args: same, result: 'said' }, same, 'said', { present: 3 })
+  }
+})
+
 t.test('an agent turn', async t => {
   const [unit, ...others] = unitsOf(
     parseEvent(

@@ -3,6 +3,7 @@
 import { conversationIdOf, NIL_UUID } from '#proto/ids.ts'
 import { digitsOf, isObject, type JsonObject, jsonText, readExactJson } from '#proto/json.ts'
 import type { EventKind, Source } from '#proto/rows.ts'
+import { FORM_NOTES, type SaidText, type SentSide, saidText } from '#proto/sdk/sent-text.ts'
 import { fromMs, type Instant } from '#proto/time.ts'
 import type { FrameContext, FrameParser, ParseOutcome } from '../outcome.ts'
 import { nanosOfMs } from './amounts.ts'
@@ -48,7 +49,8 @@ export const parseEvent: FrameParser = (body, content, context) =>
     if (id === NIL_UUID) return dead('the event has no id and the receiver made none')
     const parent = textOf(event.parent_id) === '' ? metadata.get('parent_id') : event.parent_id
     const { kind, source } = kindOf(textOf(event.primitive_type), metadata)
-    const output = captured(event.result)
+    const input = captured(event.args, 'input', source)
+    const output = captured(event.result, 'output', source)
     const failed = event.success === false
     const conversationId = conversationIdOf(context.organization, sessionId)
     const { event: row, texts } = eventRows(
@@ -65,10 +67,10 @@ export const parseEvent: FrameParser = (body, content, context) =>
         name: textOf(event.primitive_name),
         failed,
         errorType: metadata.get('error_type') || metadata.get('error.type'),
-        errorMessage: metadata.get('error_message') || metadata.get('error') || (output ?? ''),
+        errorMessage: metadata.get('error_message') || metadata.get('error') || (output?.text ?? ''),
         ...usageOfMetadata(metadata),
-        input: captured(event.args),
-        output,
+        input: noted(input, 'input', metadata),
+        output: noted(output, 'output', metadata),
         checkpoints: checkpointsOf(firstOf(event.checkpoints, 'checkpoints', metadata)),
         metadata,
       },
@@ -110,9 +112,20 @@ function numberOf(value: unknown): number | null {
 }
 
 /** args or result: absent is null, what is no string is written as JSON. */
-function captured(value: unknown): string | null {
-  return value === undefined || value === null ? null : typeof value === 'string' ? value : jsonText(value)
+function captured(value: unknown, side: SentSide, source: Source): SaidText | null {
+  if (value === undefined || value === null) return null
+  const sent = typeof value === 'string' ? value : jsonText(value)
+  return saidText(sent.toWellFormed(), side, writesObjects(source))
 }
+
+/** The text, with a remark about the form in which it was sent. */
+function noted(said: SaidText | null, side: SentSide, metadata: MetadataBuilder): string | null {
+  if (said !== null && said.form !== 'plain') metadata.note(FORM_NOTES[side], said.form)
+  return said?.text ?? null
+}
+
+/** True for senders whose SDK writes objects around texts: arguments of a tool that is called by MCP are its own. */
+const writesObjects = (source: Source): boolean => source === 'sdk'
 
 /** Metadata or traits: an object by key; anything else under `value`, so that it is not lost. */
 function builderOf(value: unknown): MetadataBuilder {

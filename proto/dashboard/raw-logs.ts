@@ -34,8 +34,12 @@ export const RawLogsResponse = Type.Object({ events: Type.Array(EventRow), ...pa
 /** Null: the daily aggregates cannot answer for these filters. */
 export const RawLogsCountResponse = Type.Object({ total_count: Nullable(Type.Integer({ minimum: 0 })) })
 
-/** The hint `session_id` of the contract is accepted and not needed. */
-export const EventIoRequest = Type.Object({ event_id: Uuid, session_id: Type.Optional(Type.String()) })
+/** The hint `session_id` of the contract is accepted and not needed. `raw`: texts as an SDK sent them, quotes of JSON and all. */
+export const EventIoRequest = Type.Object({
+  event_id: Uuid,
+  session_id: Type.Optional(Type.String()),
+  raw: Type.Optional(Type.Boolean()),
+})
 
 export const EventIoResponse = Type.Object({
   ...placeFields,
