@@ -32,7 +32,8 @@ const sendRecording = (name: string): Promise<void> =>
     'content-type': 'application/x-protobuf',
   })
 
-// biome-ignore lint/suspicious/noExplicitAny: answers are looked at by matching.
+// Answers are looked at by matching.
+// oxlint-disable-next-line typescript/no-explicit-any
 async function ask(path: string, body: object): Promise<any> {
   const headers = { 'x-api-key': apiKey, 'content-type': 'application/json' }
   const options = { method: 'POST', headers, body: JSON.stringify(body) }
