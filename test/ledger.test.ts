@@ -229,7 +229,7 @@ t.test('whoever has waited for a receipt is shown what was sent, whatever it was
 t.test('what waits is on its way, and then it is not', async t => {
   await system.processors[0]?.stop()
   const waiting = await send('/api/v1/capture-event', eventOf())
-  await send('/api/v1/capture-event', eventOf())
+  const longAgo = await send('/api/v1/capture-event', { ...eventOf(), timestamp: Date.UTC(2017, 6, 14) })
   await eventuallyBySurface('two on their way', {
     otlp: [3, 2, 1, 0, 0, 9, 5, 0],
     sdk: [9, 5, 1, 1, 2, 6, 1, 0],
@@ -249,7 +249,8 @@ t.test('what waits is on its way, and then it is not', async t => {
     sdk: [9, 7, 1, 1, 0, 8, 1, 0],
     voice: [2, 1, 1, 0, 0, 2, 1, 0],
   })
-  t.match(await receiptOf(waiting), { state: 'stored', rows: { events: 1 } })
+  t.match(await receiptOf(waiting), { state: 'stored', rows: { events: 1 }, moved_times: 0 })
+  t.match(await receiptOf(longAgo), { state: 'stored', rows: { events: 1 }, moved_times: 1 })
 })
 
 t.test('replays count apart, folding again changes nothing, and the store agrees', async t => {

@@ -72,6 +72,8 @@ export const ReceiptResponse = Type.Object({
   /** When its range was finished; null while it is not, and when the record of it is gone. */
   stored_at: Nullable(DateTime),
   rows: Type.Object({ events: Count, texts: Count, sessions: Count }),
+  /** Events whose time was too far from their arrival and was moved; what was sent is their `parley.sent_timestamp`. */
+  moved_times: Count,
   /** Of a dead letter; docs/errors.md. */
   code: Nullable(Type.String()),
   reason: Nullable(Type.String()),

@@ -21,6 +21,7 @@ interface FoundRow {
   readonly texts: string
   readonly sessions: string
   readonly replaced: string
+  readonly moved: string
   readonly received_at: string
 }
 
@@ -29,9 +30,11 @@ const HERE = `${OURS} AND origin_partition = {partition:UInt32} AND origin_seque
 // Rows that a replay has stored again stand under a later generation, beside what was taken back of the earlier one.
 const ROWS_SQL = `
   SELECT sumIf(n, of = 'events') AS events, sumIf(n, of = 'texts') AS texts, sumIf(n, of = 'sessions') AS sessions,
-    sumIf(n, of = 'replaced') AS replaced, max(at) AS received_at
+    sumIf(n, of = 'replaced') AS replaced, sumIf(n, of = 'moved') AS moved, max(at) AS received_at
   FROM (
     SELECT 'events' AS of, greatest(sum(sign), 0) AS n, max(received_at) AS at FROM events WHERE ${HERE}
+    UNION ALL SELECT 'moved', greatest(sum(sign), 0), toDateTime64(0, 3, 'UTC') FROM events WHERE ${HERE}
+      AND mapContains(metadata, 'parley.sent_timestamp')
     UNION ALL SELECT 'texts', toInt64(uniqExact(origin_index)), toDateTime64(0, 3, 'UTC') FROM texts WHERE ${HERE}
     UNION ALL SELECT 'sessions', toInt64(uniqExact(origin_index)), max(received_at) FROM sessions WHERE ${HERE}
     UNION ALL SELECT 'replaced', toInt64(count()), toDateTime64(0, 3, 'UTC') FROM replaced_reports WHERE ${HERE})`
@@ -82,6 +85,7 @@ async function lookAt(call: Call, position: PayloadPosition): Promise<ReceiptRes
     ...{ received_at: receivedAtMs === undefined ? null : new Date(receivedAtMs).toISOString(), stored_at: null },
     ...{
       rows: { events: rows.events, texts: stands ? rows.texts : 0, sessions: rows.sessions },
+      moved_times: rows.moved,
       code: null,
       reason: null,
     },
@@ -119,11 +123,12 @@ async function positionOf({ params, records }: Call): Promise<PayloadPosition> {
 async function readRows(
   { reader }: Call,
   { partition, sequence, frame }: PayloadPosition,
-): Promise<{ events: number; texts: number; sessions: number; replaced: number; receivedAtMs: number }> {
+): Promise<{ events: number; texts: number; sessions: number; replaced: number; moved: number; receivedAtMs: number }> {
   const [row] = await reader.read<FoundRow>('receipt', ROWS_SQL, { partition, sequence, frame })
-  const { events = 0, texts = 0, sessions = 0, replaced = 0, received_at = '' } = row ?? {}
+  const { events = 0, texts = 0, sessions = 0, replaced = 0, moved = 0, received_at = '' } = row ?? {}
   return {
     ...{ events: Number(events), texts: Number(texts), sessions: Number(sessions), replaced: Number(replaced) },
+    moved: Number(moved),
     receivedAtMs: received_at === '' ? 0 : Date.parse(isoTime(received_at)),
   }
 }
