@@ -22,6 +22,7 @@ interface Conversation {
   readonly user_id: string
   readonly original_conversation_id: string | null
   readonly metadata: Readonly<Record<string, string>>
+  readonly attributes: Readonly<Record<string, string>>
   readonly messages: readonly MessageRow[]
 }
 
@@ -181,7 +182,7 @@ function partial(report: Json): Json {
 
 const COUNTED_SQL = 'SELECT sum(sign) AS n FROM events WHERE organization = {organization:UUID}'
 
-const isSynthetic = (message: MessageRow): boolean => message.metadata['parley.synthetic'] === 'true'
+const isSynthetic = (message: MessageRow): boolean => message.attributes['parley.synthetic'] === 'true'
 
 /** A conversation as facts tell it. */
 function told(messages: readonly MessageRow[]): Pick<Facts, 'exchanges' | 'tools'> {
@@ -266,7 +267,7 @@ t.test('every call reads as its report, whatever came before it', async t => {
     t.equal(conversation.messages.length, announced.get(id), 'as many events as were announced')
     const costs = conversation.messages.flatMap(({ cost_metadata }) => cost_metadata?.cost ?? [])
     t.strictSame(costs.map(Number), said.cost === null ? [] : [said.cost])
-    t.equal(conversation.metadata['parley.transcript_source'], said.source)
+    t.equal(conversation.attributes['parley.transcript_source'], said.source)
     const { spans, root_ids } = await ask<{ spans: SpanRow[]; root_ids: string[] }>('conversation-spans', {
       conversation_id: id,
     })

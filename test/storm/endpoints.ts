@@ -1,4 +1,5 @@
 // Answers of the dashboard's endpoints against what the oracle counts of the rows that are there.
+import { Present } from '#proto/rows.ts'
 import type { Store } from '#store/client.ts'
 import type { Oracle, Space } from './oracle.ts'
 import type { Check } from './target.ts'
@@ -65,7 +66,8 @@ export async function endpointChecks(oracle: Oracle, asked: Asked): Promise<Chec
     events,
   )
   equal('raw-logs/count', (await post<Json>('raw-logs/count', {})).total_count, events)
-  equal('raw-logs/count: failures', (await post<Json>('raw-logs/count', { success: false })).total_count, rows.failed)
+  const unsuccessful = (await post<Json>('raw-logs/count', { success: false })).total_count
+  equal('raw-logs/count: failures, and what passed one on', unsuccessful, rows.failed + rows.carried)
   const tools = await post<{ tools?: ToolStat[] } | ToolStat[]>('tool-stats', {})
   const stats = Array.isArray(tools) ? tools : (tools.tools ?? [])
   equal(
@@ -123,10 +125,10 @@ async function conversationChecks(
 /** Sums of the rows, read without projections. A user stands with the event, or with the capture that came after it. */
 async function rowsOf({ store, organization }: Asked) {
   const [found] = await store.read<Record<string, string>>(
-    `SELECT sum(n) AS events, sum(f) AS failed, sum(t) AS tools, sum(ft) AS failedTools, uniqExact(conversation_id) AS conversations,
+    `SELECT sum(n) AS events, sum(f) AS failed, sum(c) AS carried, sum(t) AS tools, sum(ft) AS failedTools, uniqExact(conversation_id) AS conversations,
        uniqExactIf(if(user_id != '', user_id, captured), user_id != '' OR captured != '') AS users
      FROM (
-       SELECT conversation_id, user_id, sum(sign) AS n, sum(sign * failed) AS f,
+       SELECT conversation_id, user_id, sum(sign) AS n, sum(sign * failed) AS f, sum(sign * (failed = 0 AND bitAnd(present, ${Present.carried}) > 0)) AS c,
          sum(sign * (kind IN ('tool', 'resource', 'prompt'))) AS t, sum(sign * failed * (kind IN ('tool', 'resource', 'prompt'))) AS ft
        FROM events WHERE organization = {organization:UUID} GROUP BY conversation_id, user_id HAVING n != 0
      ) AS counted
@@ -139,6 +141,7 @@ async function rowsOf({ store, organization }: Asked) {
   return {
     events: number('events'),
     failed: number('failed'),
+    carried: number('carried'),
     tools: number('tools'),
     failedTools: number('failedTools'),
     conversations: number('conversations'),
