@@ -112,7 +112,7 @@ t.test('a trace whose root comes last and names the session: shown at once, then
   const row = await eventually('the trace is at home', settled, 30_000)
   t.notOk('provisional' in row)
   // Until its last span has ended.
-    t.match(row, { original_conversation_id: session, duration_ms: 900 })
+  t.match(row, { original_conversation_id: session, duration_ms: 900 })
   t.equal((await list()).length, before, 'the stand-in is gone')
   await send('00000000000000ac', child, { input: 'late', output: 'too' })
   await eventually('what comes later goes there too', async () => (await listed(home))?.message_count === 3, 30_000)

@@ -50,8 +50,12 @@ const IDENTIFIERS = `
           ('user_id', users.user), ('conversation_id', toString(conversation_id)),
           ('original_conversation_id', if(captured.session_id != '', captured.session_id, sent.session_id)),
           ('user_email', captured.email)]) AS identifier
-      FROM (${usersOfSql(WINDOW_CONVERSATIONS)}
-      ) AS users
+      FROM (
+        SELECT DISTINCT conversation_id FROM (${WINDOW_CONVERSATIONS}
+        )
+      ) AS active
+      LEFT JOIN (${usersOfSql(WINDOW_CONVERSATIONS)}
+      ) AS users USING (conversation_id)
       LEFT JOIN (
         SELECT conversation_id, ${otherId(latest('session_id'))} AS session_id, ${latest('user_email')} AS email
         FROM sessions
