@@ -44,10 +44,7 @@ t.test('a span', async t => {
   f(
     'a reported 0 is none where the price is known',
     { ...gpt4o, ...usage, 'gen_ai.usage.cost': 0 },
-    {
-      dollars: 0.0035,
-      ...computed,
-    },
+    { dollars: 0.0035, ...computed, 'parley.price': 'openai gpt-4o 2026-01, in place of 0' },
   )
   f(
     'it wins where no price is known',
@@ -177,7 +174,11 @@ t.test('an SDK event', async t => {
   const computed = { bits: ['cost', 'costComputed'], 'parley.price': 'openai gpt-4o 2026-01' }
   const usage = { model: 'gpt-4o', input_tokens: '1000', output_tokens: '100' }
   f('reported', { ...usage, cost: '0.25' }, { dollars: 0.25, bits: ['cost'] })
-  f('reported as 0 for want of a price', { ...usage, cost: 0 }, told(eventRow(usage)))
+  f(
+    'reported as 0 for want of a price',
+    { ...usage, cost: 0 },
+    { dollars: 0.0035, ...computed, 'parley.price': 'openai gpt-4o 2026-01, in place of 0' },
+  )
   f('computed', usage, { dollars: 0.0035, ...computed })
   f('cached, a part of the input', { ...usage, cached_tokens: '800' }, { dollars: 0.0025, ...computed })
   f(

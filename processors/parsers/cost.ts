@@ -1,5 +1,6 @@
-// What an event cost: as its sender said (a 0 only where no price is known: instrumentations write it for models they know none of), else by the price list from its tokens, else nothing, and in the last case why. One
-// place for spans and SDK events; the row tells which of the three it was.
+// What an event cost: as its sender said, else by the price list from its tokens, else nothing, and in the last case why. A 0 of its sender
+// counts only where the list has no price: instrumentations write it for models that they know no price of. One place for spans and SDK
+// events; the row tells which of the three it was.
 import type { NoQuote, Pricing, Quote } from '#pricing/quote.ts'
 import { OWN_PREFIX } from '#proto/metadata-keys.ts'
 import { type EventRow, Present } from '#proto/rows.ts'
@@ -37,7 +38,8 @@ export interface CostedCall {
 /** Where a cost came from, or why there is none. `none`: the event speaks of no tokens and no cost. */
 export type Costing =
   | { readonly is: 'reported'; readonly costNanos: number }
-  | { readonly is: 'computed'; readonly costNanos: number; readonly quote: Quote }
+  /** `overZero`: its sender said that it cost 0. */
+  | { readonly is: 'computed'; readonly costNanos: number; readonly quote: Quote; readonly overZero: boolean }
   | { readonly is: 'invalid'; readonly keys: readonly string[] }
   | { readonly is: 'unpriced'; readonly why: NoQuote }
   | { readonly is: 'none' }
@@ -47,7 +49,7 @@ export function costingOf(call: CostedCall, pricing: Pricing | undefined): Costi
   const { costNanos } = call.usage
   if (costNanos === null) return pricedOf(call, pricing)
   const priced = costNanos === 0 ? pricedOf(call, pricing) : null
-  return priced?.is === 'computed' ? priced : { is: 'reported', costNanos }
+  return priced?.is === 'computed' ? { ...priced, overZero: true } : { is: 'reported', costNanos }
 }
 
 /** The same where the sender named no cost. */
@@ -73,12 +75,18 @@ function pricedOf({ usage, billing, model, provider }: CostedCall, pricing: Pric
       audioOutput: billing.audioOutput,
     },
   })
-  if (typeof quote !== 'string') return { is: 'computed', costNanos: quote.costNanos, quote }
+  if (typeof quote !== 'string') return { is: 'computed', costNanos: quote.costNanos, quote, overZero: false }
   return malformed ?? { is: 'unpriced', why: quote }
 }
 
 /** Metadata key of the reason why an event with tokens has no price. */
 export const UNPRICED_KEY = `${OWN_PREFIX}unpriced`
+
+/** The end of a remark about a price that took the place of its sender's 0. */
+const OVER_ZERO = ', in place of 0'
+
+/** True when the sender of a row with this remark about its price said that it cost 0. */
+export const isOverZero = (priceNote: string): boolean => priceNote.endsWith(OVER_ZERO)
 
 /** Bits of `present` that a costing sets. */
 export function costBits(costing: Costing): number {
@@ -101,7 +109,7 @@ export function costBits(costing: Costing): number {
 export function costNote(costing: Costing): readonly [key: string, text: string] | null {
   switch (costing.is) {
     case 'computed':
-      return priceNote(costing.quote)
+      return costing.overZero ? ['price', priceName(costing.quote) + OVER_ZERO] : priceNote(costing.quote)
     case 'invalid':
       return ['pricing_invalid', costing.keys.join(', ')]
     case 'unpriced':

@@ -3,7 +3,7 @@
 import type { Pricing } from '#pricing/quote.ts'
 import { OWN_PREFIX } from '#proto/metadata-keys.ts'
 import { Present, type Source } from '#proto/rows.ts'
-import { type Billing, type Costing, costBits, costingOf, costNote } from './cost.ts'
+import { type Billing, type Costing, costBits, costingOf, costNote, isOverZero } from './cost.ts'
 import { billingOf } from './otlp/billing.ts'
 import type { Usage } from './rows.ts'
 import { usageOfMetadata } from './sdk-usage.ts'
@@ -36,12 +36,16 @@ const [PRICE, INVALID] = COST_NOTES as [string, string]
 const COST_BITS = Present.cost | Present.costComputed | Present.pricingInvalid
 
 /** True for rows that have a computed price, or could have one. The same condition in SQL is `PRICEABLE_SQL`. */
-export function isPriceable({ present }: Pick<PricedRow, 'present'>): boolean {
-  const reported = (present & Present.cost) !== 0 && (present & Present.costComputed) === 0
-  return !reported && (present & (Present.inputTokens | Present.outputTokens)) !== 0
+export function isPriceable(row: Pick<PricedRow, 'present' | 'cost_nanos'>): boolean {
+  const tokens = (row.present & (Present.inputTokens | Present.outputTokens)) !== 0
+  return (!isReported(row) || row.cost_nanos === 0) && tokens
 }
 
-export const PRICEABLE_SQL = `(bitAnd(present, ${Present.cost | Present.costComputed}) != ${Present.cost}
+/** True when the cost is the sender's word. */
+const isReported = ({ present }: Pick<PricedRow, 'present'>): boolean =>
+  (present & (Present.cost | Present.costComputed)) === Present.cost
+
+export const PRICEABLE_SQL = `((bitAnd(present, ${Present.cost | Present.costComputed}) != ${Present.cost} OR cost_nanos = 0)
     AND bitAnd(present, ${Present.inputTokens | Present.outputTokens}) != 0)`
 
 /** Keys whose values a price may need; everything else of the metadata need not be read. */
@@ -101,7 +105,8 @@ function usageOf(row: PricedRow): Usage {
     cacheReadTokens: counted(Present.cacheReadTokens, row.cache_read_tokens),
     cacheWriteTokens: counted(Present.cacheWriteTokens, row.cache_write_tokens),
     reasoningTokens: counted(Present.reasoningTokens, row.reasoning_tokens),
-    costNanos: null,
+    // Any other cost of a sender is not priced again.
+    costNanos: isReported(row) || isOverZero(row.metadata[PRICE] ?? '') ? 0 : null,
   }
 }
 
@@ -129,7 +134,7 @@ function confirms({ source, metadata }: PricedRow, { service }: Billing): boolea
   const tier = service.trim().toLowerCase()
   const price = metadata[PRICE]
   if (price !== undefined) {
-    const used = price.split(', ').filter((word, i) => i > 0 && !word.startsWith('above '))
+    const used = price.split(', ').filter((word, i) => i > 0 && !/^(above|in place of) /.test(word))
     return (used[0] ?? '') === (ordinary.has(tier) ? '' : tier)
   }
   return service === '' || metadata.service_tier !== service

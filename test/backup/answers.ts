@@ -18,6 +18,7 @@ type Question = readonly [method: string, path: string, body?: object]
 export const UNASKED: readonly RegExp[] = [
   /^(PUT|DELETE) /,
   / \/auth\//,
+  / \/dashboard\/api\/conversation-audio\/\{token\}$/,
   / \/dashboard\/api\/(exports|exports\/\{ticket\}|live|login-summary)$/,
   /^POST \/dashboard\/api\/(organizations|organizations\/\{id\}\/(leave|members)|organization\/api-keys)$/,
   /^POST \/dashboard\/api\/(dashboard\/charts|views|attribute-rules)$/,

@@ -117,8 +117,9 @@ for (const form of forms) {
       const right = [
         ofTrace.every(({ event }) => event.session_id === turn.conversation),
         root?.event.user_id === turn.user,
-        root?.event.kind === 'agent',
-        // A root that says nothing itself takes the texts of the spans below it, where one request has them all.
+        // The span around a run of agents is no turn.
+        ofKind('agent').length === 1,
+        // Roots of some say nothing themselves.
         form.name.startsWith('OpenTelemetry') || form.name.endsWith('Agents') || root?.text?.input === turn.question,
         ofKind('llm').length === 2 && ofKind('tool').length === 1,
         answers.includes(turn.answer) && answers.some(answer => answer?.includes(turn.call.name)),

@@ -52,18 +52,17 @@ export const receipt = endpoint({
   errors: ['QRY_NOT_FOUND', 'REQ_BODY_INVALID'],
   work: async (call, { wait = '0s' }) => {
     const position = await positionOf(call)
-    const untilMs = performance.now() + Number(wait.slice(0, -1)) * 1000
+    const waitMs = Number(wait.slice(0, -1)) * 1000
+    const untilMs = performance.now() + waitMs
     let known = await lookAt(call, position)
-    if (known.state !== 'waiting') return known
-    for (let leftMs = untilMs - performance.now(); leftMs > 0; leftMs = untilMs - performance.now()) {
+    for (let leftMs = waitMs; known.state === 'waiting' && leftMs > 0; leftMs = untilMs - performance.now()) {
       await call.stored.changed(call.signal, Math.min(leftMs, LOOK_MS), position)
       // The node stops: whoever asks again finds another one.
       if (call.signal.aborted) return known
       known = await lookAt(call, position)
-      if (known.state !== 'waiting') break
     }
-    // Whoever has waited for it is shown it by the next question.
-    call.kept.endLoans(call.organization.id)
+    // Whoever was ready to wait for it is shown it by the next question, also where it was stored already.
+    if (waitMs > 0) call.kept.endLoans(call.organization.id)
     return known
   },
 })
