@@ -1,5 +1,6 @@
 // From 200 to visible: how long after its 2xx an event is in the answer of /raw-logs, on an idle instance and while 5,000 events a
-// second flow. Probes are asked for by conversation, every 50 ms, so the figure is rounded up by up to that.
+// second flow, in 64 long sessions and in sessions of ten events. Probes are asked for by conversation, every 50 ms, so the figure is
+// rounded up by up to that.
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Instance } from '../instance.ts'
 import { findInstance, post } from '../instance.ts'
@@ -15,11 +16,16 @@ export async function visible(): Promise<void> {
   const instance = await findInstance()
   const rows: (string | number)[][] = []
   rows.push(row('idle', await probeAll(instance)))
-  const load = await startLoad(instance, LOAD_PER_SECOND)
-  await delay(5000)
-  const loaded = await probeAll(instance)
-  const sent = await load.stop()
-  rows.push(row(`${Math.round(sent.perSecond)} events/s (${sent.failed} failed)`, loaded))
+  for (const [name, eventsEach] of [
+    ['long sessions', Number.POSITIVE_INFINITY],
+    ['sessions of ten events', 10],
+  ] as const) {
+    const load = await startLoad(instance, LOAD_PER_SECOND, eventsEach)
+    await delay(5000)
+    const loaded = await probeAll(instance)
+    const sent = await load.stop()
+    rows.push(row(`${Math.round(sent.perSecond)} events/s in ${name} (${sent.failed} failed)`, loaded))
+  }
   console.log(table(['load', 'p50, ms', 'p95, ms', 'p99, ms', 'max, ms'], rows))
 }
 
