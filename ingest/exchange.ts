@@ -102,13 +102,7 @@ export class Exchange implements Answering {
     else traffic.forwarded++
     traffic.begun++
     traffic.latest = this
-    res.onAborted(() => {
-      try {
-        this.finish(0)
-      } catch (error) {
-        this.fail(error)
-      }
-    })
+    res.onAborted(() => this.attempt(() => this.finish(0)))
   }
 
   /** True for the exchange of this response. */

@@ -77,7 +77,8 @@ interface Way {
 export function createForward(options: ForwardOptions): Forward {
   const { limits, maxBytes } = options
   const way: Way = {
-    // One request at a time on a connection. An answer may take as long as its question, and a stream of events goes on for hours.
+    // A connection carries one request at a time, so that an answer can only belong to it. No timeouts: the query node limits its own
+    // questions, and a stream of events goes on for hours.
     pool: new Pool(new URL(options.queryUrl).origin, {
       ...{ connections: limits.all, pipelining: 1, headersTimeout: 0, bodyTimeout: 0 },
     }),
